@@ -1,0 +1,195 @@
+"""The vector store as fundstelle sees it: one interface for every engine, and the plain values that cross it.
+
+Every write waits until it is applied and returns nothing; a caller that must be sure reads back. A write whose fate is
+not known (time-out, connection lost) raises `UnknownOutcomeError`; one that certainly failed raises `StoreError`.
+Counts are exact, deletes go by id list, and an existing collection's layout is never changed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+PointId = str | int
+Floats = NDArray[np.float32]
+IndexKind = Literal["keyword", "integer", "bool"]
+Scalar = str | int | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a collection stores vectors: names, size and distance.
+
+    `dense` is the name of the dense vector ("" = the one unnamed vector of older collections); `sparse` the name of
+    the BM25 vector with IDF modifier, or None where the collection has none.
+    """
+
+    dimension: int
+    dense: str = "dense"
+    sparse: str | None = "bm25"
+    distance: str = "Cosine"
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """Term ids (ascending, distinct) and their weights."""
+
+    indices: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point to write. `dense` has the collection's dimension; `sparse` is None where the layout has no sparse."""
+
+    id: PointId
+    dense: Floats
+    sparse: SparseVector | None
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One point as read back; vectors are None unless asked for (or absent)."""
+
+    id: PointId
+    payload: dict[str, Any]
+    dense: Floats | None = None
+    sparse: SparseVector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One search result; a higher score is better."""
+
+    id: PointId
+    score: float
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A filter: every field of `must` has one of its values, no field of `must_not` has any of its values."""
+
+    must: Mapping[str, Sequence[Scalar]] = field(default_factory=dict)
+    must_not: Mapping[str, Sequence[Scalar]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What a collection is: layout, indexed payload fields, own metadata (model identity), exact number of points."""
+
+    name: str
+    layout: Layout
+    indexes: Mapping[str, str]
+    metadata: Mapping[str, Any]
+    points: int
+
+
+class VectorStore(Protocol):
+    """One vector engine. Payload selection: True = all, False = none, a list = those fields."""
+
+    @property
+    def where(self) -> str:
+        """Where the data lives, for people (never with a secret)."""
+        ...
+
+    def collections(self) -> list[str]:
+        """Return the names of all collections, sorted."""
+        ...
+
+    def describe(self, collection: str) -> Collection | None:
+        """Return what the collection is, or None if there is none of that name."""
+        ...
+
+    def create(
+        self,
+        collection: str,
+        layout: Layout,
+        indexes: Mapping[str, IndexKind],
+        metadata: Mapping[str, Any],
+    ) -> None:
+        """Create a collection with its indexes; raises StoreError if the name is taken."""
+        ...
+
+    def ensure_indexes(self, collection: str, indexes: Mapping[str, IndexKind]) -> list[str]:
+        """Create the indexes that are missing and return their fields, sorted."""
+        ...
+
+    def set_metadata(self, collection: str, metadata: Mapping[str, Any]) -> None:
+        """Merge the collection's own metadata."""
+        ...
+
+    def upsert(self, collection: str, points: Sequence[Point]) -> None:
+        """Write the points in byte-bounded requests; checked before anything is sent."""
+        ...
+
+    def overwrite_payloads(self, collection: str, payloads: Mapping[PointId, Mapping[str, Any]]) -> None:
+        """Replace the payloads of existing points; their vectors stay."""
+        ...
+
+    def delete(self, collection: str, ids: Sequence[PointId]) -> None:
+        """Delete exactly these points; ids that are not there are no error."""
+        ...
+
+    def retrieve(
+        self, collection: str, ids: Sequence[PointId], *, payload: bool | list[str] = True, vectors: bool = False
+    ) -> list[Record]:
+        """Return those of the points that exist, in any order."""
+        ...
+
+    def scroll(
+        self,
+        collection: str,
+        where: Where | None = None,
+        *,
+        payload: bool | list[str] = True,
+        vectors: bool = False,
+        batch: int = 1000,
+    ) -> Iterator[Record]:
+        """Yield every matching point once, in the order of ids."""
+        ...
+
+    def count(self, collection: str, where: Where | None = None) -> int:
+        """Return the exact number of matching points."""
+        ...
+
+    def query_dense(
+        self, collection: str, vector: Floats, limit: int, where: Where | None = None, *, payload: bool | list[str] = True
+    ) -> list[Hit]:
+        """Return the nearest points by the dense vector, best first; equal scores by id."""
+        ...
+
+    def query_sparse(
+        self,
+        collection: str,
+        vector: SparseVector,
+        limit: int,
+        where: Where | None = None,
+        *,
+        payload: bool | list[str] = True,
+    ) -> list[Hit]:
+        """Return the best points by the sparse vector (IDF applied by the engine), best first; equal scores by id."""
+        ...
+
+    def drop(self, collection: str) -> None:
+        """Remove a whole collection (tests, blue/green); never called by the re-ingest of an existing one."""
+        ...
+
+    def close(self) -> None:
+        """Flush and release everything."""
+        ...
+
+
+def batched_ids(ids: Iterable[PointId], size: int) -> Iterator[list[PointId]]:
+    """Yield the ids in lists of at most `size`."""
+    batch: list[PointId] = []
+    for point_id in ids:
+        batch.append(point_id)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
