@@ -1,13 +1,17 @@
 """The vector store as fundstelle sees it: one interface for every engine, and the plain values that cross it.
 
 Every write waits until it is applied and returns nothing; a caller that must be sure reads back. A write whose fate is
-not known (time-out, connection lost) raises `UnknownOutcomeError`; one that certainly failed raises `StoreError`.
+not known (time-out, connection lost) raises `UnknownOutcomeError`; one that was refused raises `StoreError`.
 Counts are exact, deletes go by id list, and an existing collection's layout is never changed.
+
+Ids are unsigned integers or UUIDs in their canonical spelling; they sort as the engine sorts them: integers first, then
+UUIDs. Where the distance is cosine, dense vectors are stored with length 1, and that is what is read back; a vector
+that has length 1 already is stored bit for bit, so what was read can be written back without a change.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +38,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
-    """Term ids (ascending, distinct) and their weights."""
+    """Term ids (ascending, distinct, below 2^32) and their weights, which engines keep as 32-bit floats."""
 
     indices: tuple[int, ...]
     values: tuple[float, ...]
@@ -42,10 +46,13 @@ class SparseVector:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point to write. `dense` has the collection's dimension; `sparse` is None where the layout has no sparse."""
+    """One point to write. `dense` has the collection's dimension; `sparse` is None where the layout has no sparse.
+
+    `dense` is None only for a point that is put back exactly as it was read (rollback of a point without vectors).
+    """
 
     id: PointId
-    dense: Floats
+    dense: Floats | None
     sparse: SparseVector | None
     payload: Mapping[str, Any]
 
@@ -90,6 +97,12 @@ class Collection:
 
 class VectorStore(Protocol):
     """One vector engine. Payload selection: True = all, False = none, a list = those fields."""
+
+    def __enter__(self) -> Self:
+        """Use the store in a `with` block, which closes it."""
+        ...
+
+    def __exit__(self, *_: object) -> None: ...
 
     @property
     def where(self) -> str:
@@ -157,7 +170,13 @@ class VectorStore(Protocol):
         ...
 
     def query_dense(
-        self, collection: str, vector: Floats, limit: int, where: Where | None = None, *, payload: bool | list[str] = True
+        self,
+        collection: str,
+        vector: Floats,
+        limit: int,
+        where: Where | None = None,
+        *,
+        payload: bool | list[str] = True,
     ) -> list[Hit]:
         """Return the nearest points by the dense vector, best first; equal scores by id."""
         ...

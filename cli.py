@@ -1,0 +1,291 @@
+"""The command line: it reads the call, opens the stores, calls one function, prints. Nothing is decided here.
+
+Exit codes (DESIGN §9): 0 done or no change, 1 failed, 2 usage, 3 a gate refused, 4 another run holds the lock,
+5 changes pending (with --dry-run --exit-code).
+"""
+
+import json
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import printing
+from backends.embedders import Embedder, make_embedder
+from backends.tables.connect import Tables, open_tables
+from backends.tables.mapping import ControlColumns
+from backends.tables.runs import latest_runs
+from backends.tables.upgrade import is_current, upgrade
+from backends.vectors import open_store
+from backends.vectors.store import VectorStore
+from ingest.documents import load_file
+from ingest.manifest import Manifest, read_manifest
+from ingest.prune import prune as prune_collection
+from ingest.reingest import make_plan
+from ingest.reingest import reingest as reingest_collection
+from ingest.rollback import rollback as rollback_collection
+from ingest.verify import SAMPLE, SEED
+from ingest.verify import verify as verify_collection
+from normalize.errors import FundstelleError, UsageError
+from normalize.laws import LawTable
+from settings import LoadedSettings, Settings, load_settings
+
+PENDING = 5
+
+app = typer.Typer(
+    name="fundstelle",
+    help="Re-ingest law as citable chunks and re-link compliance controls to their Fundstellen.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+db = typer.Typer(no_args_is_help=True, help="The database: create and upgrade the tables.")
+controls = typer.Typer(no_args_is_help=True, help="The controls: bring them in, bring them out.")
+app.add_typer(db, name="db")
+app.add_typer(controls, name="controls")
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object (or JSON lines) on standard output.")]
+CollectionName = Annotated[str, typer.Option("--collection", "-c", help="Name of the collection.")]
+ManifestFile = Annotated[
+    Path | None,
+    typer.Option("--manifest", "-m", help="The collection's manifest; default: the settings', else the last run's."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done; write nothing.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The settings of this call."""
+
+    loaded: LoadedSettings
+
+    @property
+    def settings(self) -> Settings:
+        """The values."""
+        return self.loaded.settings
+
+
+@app.callback()
+def _settings(
+    context: typer.Context,
+    home: Annotated[Path | None, typer.Option("--home", help="Folder of the embedded stores and backups.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="Settings file (default: fundstelle.toml).")] = None,
+) -> None:
+    context.obj = Call(load_settings({"home": home}, config=config))
+
+
+# --- Opening -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _vectors(settings: Settings) -> Iterator[VectorStore]:
+    key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
+    store = open_store(
+        home=settings.home,
+        url=settings.qdrant_url,
+        api_key=key,
+        timeout=settings.qdrant_timeout,
+        lock_timeout=settings.lock_timeout,
+    )
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def _tables(settings: Settings, *, upgraded: bool = True) -> Iterator[Tables]:
+    url = settings.database_url.get_secret_value() if settings.database_url else None
+    names = settings.controls.model_dump()
+    schema, _, table = names.pop("table").rpartition(".")
+    columns = ControlColumns(schema=schema or "public", table=table, **names)
+    with open_tables(home=settings.home, database_url=url, columns=columns) as tables:
+        if upgraded and not is_current(tables):
+            raise UsageError(f"The tables in {tables.where} are not up to date: run 'fundstelle db upgrade' first.")
+        yield tables
+
+
+@contextmanager
+def _stores(settings: Settings) -> Iterator[tuple[VectorStore, Tables]]:
+    with ExitStack() as stack:
+        tables = stack.enter_context(_tables(settings))
+        yield stack.enter_context(_vectors(settings)), tables
+
+
+def _embedder(settings: Settings, dimension: int | None) -> Embedder:
+    """The embedder of the settings; the hashing one takes whatever dimension a collection has."""
+    chosen = settings.embedder_dimension or (dimension if settings.embedder == "hashing" else None)
+    return make_embedder(
+        settings.embedder, model=settings.embedder_model, url=settings.ollama_url, dimension=chosen
+    )
+
+
+def _manifest(settings: Settings, tables: Tables, collection: str, given: Path | None) -> Manifest:
+    """The manifest of the call, of the settings, or of the last re-ingest of this collection, in this order."""
+    path = given or settings.manifests.get(collection)
+    if path is None:
+        runs = [r for r in latest_runs(tables, 1000, command="reingest") if r.collection == collection]
+        if not runs:
+            raise UsageError(
+                f"Collection '{collection}' has no known manifest: give it with --manifest FILE "
+                "(or under [manifests] in fundstelle.toml)."
+            )
+        path = Path(runs[0].details["manifest"])
+    manifest = read_manifest(path)
+    if manifest.collection is not None and manifest.collection != collection:
+        raise UsageError(
+            f"Manifest {path} is for collection '{manifest.collection}', not '{collection}': give the right one."
+        )
+    return manifest
+
+
+def _print_json(value: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+# --- Re-ingest -----------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def reingest(
+    context: typer.Context,
+    collection: CollectionName,
+    manifest: ManifestFile = None,
+    dry_run: DryRun = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="With --dry-run: exit 5 if changes are pending.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Read the documents of a collection and write what the store lacks. Deletes nothing."""
+    settings = context.obj.settings
+    with _stores(settings) as (store, tables), printing.progress_bars() as progress:
+        known = _manifest(settings, tables, collection, manifest)
+        laws = LawTable.builtin()
+
+        def embedder_for(dimension: int | None) -> Embedder:
+            return _embedder(settings, dimension)
+
+        if dry_run:
+            plan = make_plan(store, collection, known, laws, embedder_for, progress)
+            report, pending = plan.report(), plan.pending
+        else:
+            report, pending = reingest_collection(store, tables, collection, known, laws, embedder_for, progress), False
+    _print_json(report) if as_json else printing.print_plan(report, dry_run=dry_run)
+    if dry_run and exit_code and pending:
+        raise typer.Exit(PENDING)
+
+
+@app.command()
+def verify(
+    context: typer.Context,
+    collection: CollectionName,
+    manifest: ManifestFile = None,
+    sample: Annotated[float, typer.Option(min=0, max=1, help="Share of chunks compared whole (at least one a document).")] = SAMPLE,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = SEED,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check, but write no receipt.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check that the store holds exactly what the sources say, and write the receipt that prune needs."""
+    settings = context.obj.settings
+    with _stores(settings) as (store, tables), printing.progress_bars() as progress:
+        known = _manifest(settings, tables, collection, manifest)
+        report = verify_collection(
+            store, tables, collection, known, LawTable.builtin(),
+            sample=sample, seed=seed, write_receipt=not dry_run, progress=progress,
+        )  # fmt: skip
+    _print_json(report) if as_json else printing.print_verdict(report)
+    if not report["ok"]:
+        raise typer.Exit(3)
+
+
+@app.command()
+def prune(
+    context: typer.Context,
+    collection: CollectionName,
+    manifest: ManifestFile = None,
+    max_delete_ratio: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Refuse to delete a larger share of the collection.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Back up and delete the old points of re-ingested documents. Needs a receipt of verify that still holds."""
+    settings = context.obj.settings
+    ratio = settings.max_delete_ratio if max_delete_ratio is None else max_delete_ratio
+    with _stores(settings) as (store, tables), printing.progress_bars() as progress:
+        known = _manifest(settings, tables, collection, manifest)
+        report = prune_collection(
+            store, tables, collection, known, LawTable.builtin(), settings.home / "backups",
+            max_delete_ratio=ratio, dry_run=dry_run, progress=progress,
+        )  # fmt: skip
+    _print_json(report) if as_json else printing.print_pruned(report, dry_run=dry_run)
+
+
+@app.command()
+def rollback(
+    context: typer.Context,
+    collection: CollectionName,
+    run: Annotated[int | None, typer.Option("--run", help="The prune run to take back (default: the last).")] = None,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Put the points back that a prune deleted, vectors included. Deletes nothing."""
+    settings = context.obj.settings
+    with _stores(settings) as (store, tables), printing.progress_bars() as progress:
+        report = rollback_collection(
+            store, tables, collection, settings.home / "backups", run=run, dry_run=dry_run, progress=progress
+        )
+    _print_json(report) if as_json else printing.print_rolled_back(report, dry_run=dry_run)
+
+
+@app.command()
+def chunk(
+    file: Annotated[Path, typer.Argument(help="A law in gii-norm XML or an EU act in Formex XML.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Print the chunks of one file: JSON lines with one contract payload each. Needs no store."""
+    loaded = load_file(file, LawTable.builtin())
+    payloads = (made.payload for made in loaded.chunks())
+    if as_json:
+        for payload in payloads:
+            _print_json(payload)
+    else:
+        printing.print_chunks(payloads)
+
+
+# --- Database and controls -----------------------------------------------------------------------------------------
+
+
+@db.command("upgrade")
+def db_upgrade(context: typer.Context, as_json: JsonFlag = False) -> None:
+    """Create what is missing in schema compliance; tables that are there stay as they are."""
+    with _tables(context.obj.settings, upgraded=False) as tables:
+        created = upgrade(tables)
+        where = tables.where
+    _print_json({"created": created, "where": where}) if as_json else printing.print_upgraded(created, where)
+
+
+def main() -> None:
+    """Run the command line; every error of ours is one sentence on standard error and its exit code."""
+    try:
+        app()
+    except FundstelleError as error:
+        sys.stderr.write(f"Error: {error}\n")
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.exit(1)
+    except Exception as error:  # the last line of defence: an operator gets a sentence, the details go to a file
+        log = Path("fundstelle-error.log")
+        log.write_text(traceback.format_exc(), "utf-8")
+        sys.stderr.write(
+            f"Error: unexpected {type(error).__name__} ({error}); this is a fault of fundstelle, report it with {log}.\n"
+        )
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""From official sources to verified chunks: readers → legal tree → chunker → plan, upload, verify, prune."""

@@ -1,0 +1,234 @@
+"""The `legal` chunker: one chunk an Absatz, split at units only where it is too long, each with its exact citation.
+
+Text is neither lost nor repeated: the chunks of an Absatz, joined, are the Absatz. A chunk never reaches over two
+Absätze, so its Fundstelle is never wider than its text.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.compose import Composed, Span, compose, write_sub
+from ingest.tree import Absatz, Act, Block, Provision
+from normalize import identity
+from normalize.citation import label
+from normalize.payload import check_payload
+from normalize.text import NORMALIZER_VERSION
+
+CHUNKER_VERSION = "legal-1"
+MAX_CHARACTERS = 2000
+# A stem longer than this says more than the list needs; the embedder gets only its end.
+_LONGEST_STEM = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What the payloads of one document share; from the manifest, else from the file, else null."""
+
+    document_id: str
+    document_version: str
+    regulation_code: str
+    regulation_short: str
+    regulation_name: str | None
+    language: str = "de"
+    doc_type: str | None = None
+    source_type: str | None = None
+    source_class: str | None = None
+    license: str | None = None
+    source_url: str | None = None
+    use_case: tuple[str, ...] = ()
+    bundesland: str | None = None
+    year: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A contract payload, and the text the embedder and BM25 see (heading and list stem in front)."""
+
+    payload: dict[str, Any]
+    embed_text: str
+    language: str
+
+    @property
+    def chunk_id(self) -> str:
+        """The deterministic id of the contract."""
+        return str(self.payload["chunk_id"])
+
+    @property
+    def point_id(self) -> str:
+        """The id of the chunk's point in the vector store."""
+        return identity.point_id(self.chunk_id)
+
+    @property
+    def chunk_hash(self) -> str:
+        """The sha256 of the chunk's text."""
+        return str(self.payload["chunk_hash"])
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of an Absatz that becomes one chunk: characters `start` to `end` of the composed text."""
+
+    start: int
+    end: int
+    stem: str
+
+
+def chunk_act(document: Document, provisions: Iterable[Provision], *, limit: int = MAX_CHARACTERS) -> Iterator[Chunk]:
+    """Yield the chunks of a document in document order; `limit` is the longest chunk in characters.
+
+    Raises ContractError if a payload would break the contract.
+    """
+    index = 0
+    for provision in provisions:
+        for absatz in provision.absaetze:
+            composed = compose(absatz.blocks, provision.style)
+            for piece in split(composed, limit):
+                yield _chunk(document, provision, absatz, composed, piece, index)
+                index += 1
+
+
+def _chunk(
+    document: Document, provision: Provision, absatz: Absatz, composed: Composed, piece: Piece, index: int
+) -> Chunk:
+    text = composed.text[piece.start : piece.end]
+    inside = [u for u in composed.units if piece.start <= u.start and u.end <= piece.end]
+    sub = _sub(composed, piece)
+    is_recital = provision.kind == "recital"
+    article_label = label(
+        document.regulation_short, provision.style, provision.article, absatz.number, sub, is_recital=is_recital
+    )
+    pages = _pages(absatz.blocks, composed, piece)
+    code = document.regulation_code
+    payload: dict[str, Any] = {
+        "article_label": article_label,
+        "regulation_code": code,
+        "citation_style": provision.style,
+        "article": provision.article,
+        "paragraph": absatz.number,
+        "sub": sub,
+        "is_recital": is_recital,
+        "regulation_name": document.regulation_name,
+        "regulation_name_de": document.regulation_name,
+        "regulation_short": document.regulation_short,
+        "page": pages[0] if pages else None,
+        "pages": pages,
+        "chunk_text": text,
+        "section_header": provision.heading or (provision.context[-1] if provision.context else None),
+        "chunk_id": identity.chunk_id(code, provision.article, absatz.number, index, document.document_version),
+        "chunk_hash": identity.chunk_hash(text),
+        "document_id": document.document_id,
+        "document_version": document.document_version,
+        "chunk_index": index,
+        "doc_type": document.doc_type,
+        "use_case": list(document.use_case),
+        "source_type": document.source_type,
+        "source_class": document.source_class,
+        "category": document.source_class,
+        "license": document.license,
+        "source": document.source_url,
+        "source_url": document.source_url,
+        "bundesland": document.bundesland,
+        "year": document.year,
+        "units": [
+            {"start": u.start - piece.start, "end": u.end - piece.start, "sub": write_sub(u.path)} for u in inside
+        ],
+        "references_out": [],
+        "references_in": [],
+        "chunker_version": CHUNKER_VERSION,
+        "normalizer_version": NORMALIZER_VERSION,
+    }
+    check_payload(payload)
+    header = payload["section_header"]
+    front = [article_label, header or "", piece.stem]
+    return Chunk(payload, "\n".join(part for part in (*front, text) if part), document.language)
+
+
+def _sub(composed: Composed, piece: Piece) -> str | None:
+    """The finest unit in which the whole piece lies; None for a whole Absatz."""
+    if piece.start == 0 and piece.end == len(composed.text):
+        return None
+    around = [u for u in composed.units if u.start <= piece.start and piece.end <= u.end]
+    return write_sub(min(around, key=lambda u: (u.end - u.start, len(u.path))).path) if around else None
+
+
+def _pages(blocks: Sequence[Block], composed: Composed, piece: Piece) -> list[int]:
+    kept = [block for block in blocks if block.text or block.marker]
+    pages = {
+        block.page
+        for block, (start, end) in zip(kept, composed.blocks, strict=True)
+        if block.page is not None and start < piece.end and piece.start < end
+    }
+    return sorted(pages)
+
+
+# --- Splitting -----------------------------------------------------------------------------------------------------
+
+
+def split(composed: Composed, limit: int) -> list[Piece]:
+    """Cut a text into pieces of at most `limit` characters at the borders of its units.
+
+    Of the cuts in the second half of a piece the one at the outermost unit wins (a whole Nr. rather than a lit.), then
+    the last. Only a unit that is too long by itself is cut inside, at a blank.
+    """
+    text = composed.text
+    if len(text) <= limit:
+        return [Piece(0, len(text), "")] if text else []
+    cuts = _cuts(composed)
+    pieces: list[Piece] = []
+    start = 0
+    while len(text) - start > limit:
+        cut = _best_cut(cuts, start, limit)
+        if cut is None:
+            cut = _blank_before(text, start, start + limit)
+        pieces.append(_trimmed(composed, start, cut))
+        start = cut
+    pieces.append(_trimmed(composed, start, len(text)))
+    return [piece for piece in pieces if piece.end > piece.start]
+
+
+def _cuts(composed: Composed) -> list[tuple[int, int]]:
+    """Return (position, depth) of every place where a unit or block begins; depth 0 is outermost."""
+    depths: dict[int, int] = {start: 9 for start, _ in composed.blocks}
+    for unit in composed.units:
+        depths[unit.start] = min(depths.get(unit.start, 9), len(unit.path))
+    return sorted(depths.items())
+
+
+def _best_cut(cuts: Sequence[tuple[int, int]], start: int, limit: int) -> int | None:
+    window = [(position, depth) for position, depth in cuts if start + limit // 2 <= position <= start + limit]
+    if not window:
+        window = [(position, 0) for position, _ in cuts if start < position <= start + limit]
+    return min(window, key=lambda cut: (cut[1], -cut[0]))[0] if window else None
+
+
+def _blank_before(text: str, start: int, end: int) -> int:
+    at = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+    return at + 1 if at > start else end
+
+
+def _trimmed(composed: Composed, start: int, end: int) -> Piece:
+    while end > start and composed.text[end - 1].isspace():
+        end -= 1
+    return Piece(start, end, _stem(composed, start))
+
+
+def _stem(composed: Composed, position: int) -> str:
+    """The lead-in of the list that the piece goes on with: the text of the enclosing unit before its first item."""
+    if position == 0:
+        return ""
+    items = [u for u in composed.units if u.start <= position < u.end and u.path[-1].level not in ("satz", "unterabsatz")]
+    first = min(
+        (u.start for u in composed.units if items and _is_sibling(u, items[0])), default=position
+    )
+    stem = composed.text[: min(first, position)].strip()
+    return stem[-_LONGEST_STEM:] if first < position or items else ""
+
+
+def _is_sibling(unit: Span, item: Span) -> bool:
+    return unit.path[:-1] == item.path[:-1] and unit.path[-1].level == item.path[-1].level
+
+
+def chunked_characters(act: Act) -> int:
+    """Return how many characters of law text an act has (for progress and plans)."""
+    return sum(len(block.text) for p in act.provisions for a in p.absaetze for block in a.blocks)

@@ -1,0 +1,185 @@
+"""Lay out the blocks of one Absatz as a text, and map every citable unit to its characters.
+
+Satz, Nr. and lit. are nested: the sentences of an Absatz run through its lists, and an item may hold sentences of its
+own (EStG § 3 Nr. 40 Satz 1 lit. d Satz 3). A unit whose name would not be unique in the Absatz is left out: a missing
+unit is a pity, a wrong Fundstelle is not.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ingest.tree import Block
+from normalize.citation import Style
+from normalize.sentences import split_sentences
+from normalize.units import Path, Step, write_path
+
+BLOCK_SEPARATOR = "\n"
+_SENTENCE_END = (".", "!", "?")
+_CLOSERS = "\"'”“’‘»«)]"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters `start` to `end` of a text are the unit at `path`."""
+
+    start: int
+    end: int
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """The text of an Absatz, its units (by start, larger first), and the character span of each block."""
+
+    text: str
+    units: tuple[Span, ...]
+    blocks: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A block with its place in the text: `start` of the marker, `body` of the block's own text."""
+
+    block: Block
+    start: int
+    body: int
+    end: int
+
+
+def compose(blocks: Sequence[Block], style: Style) -> Composed:
+    """Join the blocks by line ends and return text and units.
+
+    In a German statute an item is cited with the Satz its list hangs on wherever the text has more than one Satz
+    (CITATIONS.md); an EU act cites its points without it.
+    """
+    parts: list[str] = []
+    placed: list[_Placed] = []
+    position = 0
+    for block in blocks:
+        printed = f"{block.marker} {block.text}".strip() if block.marker else block.text
+        if not printed:
+            continue
+        if parts:
+            position += len(BLOCK_SEPARATOR)
+        body = position + len(printed) - len(block.text)
+        placed.append(_Placed(block, position, body, position + len(printed)))
+        parts.append(printed)
+        position += len(printed)
+    spans = _units((), placed, (), satz_before_items=style == "paragraph")
+    return Composed(BLOCK_SEPARATOR.join(parts), _unique(spans), tuple((p.start, p.end) for p in placed))
+
+
+def _unique(spans: Sequence[Span]) -> tuple[Span, ...]:
+    counts = Counter(span.path for span in spans)
+    unique = [span for span in spans if counts[span.path] == 1]
+    return tuple(sorted(unique, key=lambda span: (span.start, -span.end, span.path)))
+
+
+def _units(path: Path, placed: Sequence[_Placed], cited: Path, *, satz_before_items: bool) -> list[Span]:
+    """Return the units inside the container at `path`, whose citation so far is `cited`."""
+    sentences = _sentences(path, placed)
+    spans: list[Span] = []
+    if len(sentences) > 1:
+        spans = [Span(start, end, (*cited, Step("satz", str(n)))) for n, (start, end) in enumerate(sentences, 1)]
+    items = _items(path, placed)
+    names = Counter(item[0].block.path[len(path)] for item in items)
+    for item in items:
+        step = item[0].block.path[len(path)]
+        needs_satz = len(sentences) > 1 and (satz_before_items or names[step] > 1) and step.level != "unterabsatz"
+        prefix: Path = ()
+        if needs_satz:
+            number = _sentence_at(sentences, item[0].start)
+            if number is None:
+                continue
+            prefix = (Step("satz", str(number)),)
+        item_cited = (*cited, *prefix, step)
+        spans.append(Span(item[0].start, item[-1].end, item_cited))
+        spans.extend(_units((*path, step), item, item_cited, satz_before_items=satz_before_items))
+    return spans
+
+
+def _items(path: Path, placed: Sequence[_Placed]) -> list[list[_Placed]]:
+    """Group the blocks below `path` by item; an item that starts anew after a marker is another item."""
+    depth = len(path)
+    items: list[list[_Placed]] = []
+    previous: Step | None = None
+    for entry in placed:
+        if len(entry.block.path) <= depth:
+            previous = None
+            continue
+        step = entry.block.path[depth]
+        starts = bool(entry.block.marker) and len(entry.block.path) == depth + 1
+        if step == previous and not starts:
+            items[-1].append(entry)
+        else:
+            items.append([entry])
+        previous = step
+    return items
+
+
+def _sentences(path: Path, placed: Sequence[_Placed]) -> list[tuple[int, int]]:
+    """Return the spans of the container's own sentences; each runs through the lists that hang on it."""
+    official = [entry for entry in placed if entry.block.sentences]
+    depth = len(path)
+    result: list[list[int]] = []
+    open_sentence = False
+    after_list = False
+    for entry in placed:
+        block = entry.block
+        if len(block.path) > depth:
+            if result:
+                result[-1][1] = entry.end
+                after_list = True
+                open_sentence = not _closed(block.text)
+            continue
+        for number, (start, end) in enumerate(_own_sentences(block, bool(official))):
+            continues = number == 0 and bool(result) and (
+                open_sentence or (after_list and not _starts_sentence(block.text[start:end]))
+            )
+            if official and block.sentences:
+                continues = number == 0 and bool(result) and start not in block.sentences
+            if continues:
+                result[-1][1] = entry.body + end
+            else:
+                begin = entry.start if number == 0 and not result else entry.body + start
+                result.append([begin, entry.body + end])
+            open_sentence = not _closed(block.text[start:end])
+        after_list = False
+    return [(start, end) for start, end in result]
+
+
+def _own_sentences(block: Block, official: bool) -> list[tuple[int, int]]:
+    """Sentence spans of one block: as the source numbers them, else as the splitter finds them."""
+    if block.sentences:
+        starts = sorted({0, *block.sentences})
+        ends = [*starts[1:], len(block.text)]
+        spans = [(start, start + len(block.text[start:end].rstrip())) for start, end in zip(starts, ends, strict=True)]
+        return [(start, end) for start, end in spans if end > start]
+    if official:
+        return [(0, len(block.text))]
+    return split_sentences(block.text) if block.text else []
+
+
+def _closed(text: str) -> bool:
+    return text.rstrip(_CLOSERS).endswith(_SENTENCE_END)
+
+
+def _starts_sentence(text: str) -> bool:
+    first = text.lstrip("„\"'»(")[:1]
+    return first.isupper() or first.isdigit() or first == "§"
+
+
+def _sentence_at(sentences: Sequence[tuple[int, int]], position: int) -> int | None:
+    for number, (start, end) in enumerate(sentences, 1):
+        if start <= position < end:
+            return number
+    return None
+
+
+def write_sub(path: Path) -> str:
+    """Return the label text of a unit of a composed text."""
+    text = write_path(path)
+    if text is None:
+        raise ValueError("a unit has at least one step")
+    return text

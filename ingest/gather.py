@@ -1,0 +1,83 @@
+"""Go through the documents of a manifest one at a time, and make sure that they are what a run may write."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from backends.vectors.store import Record
+from ingest.chunker import Chunk
+from ingest.documents import Loaded, Names, load
+from ingest.manifest import Manifest, ManifestDocument
+from ingest.stored import PointSketch, sketch
+from normalize.errors import ContractError, SourceError, UsageError
+from normalize.laws import LawTable
+
+Progress = Callable[[str, int, int], None]
+
+
+def no_progress(stage: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """One document with its chunks."""
+
+    entry: ManifestDocument
+    loaded: Loaded
+    chunks: list[Chunk]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the store must hold of one document, condensed; `points` are in document order."""
+
+    entry: ManifestDocument
+    names: Names
+    regulation_code: str
+    version: str
+    origin: str
+    points: list[PointSketch]
+
+
+def expect(gathered: Gathered) -> Expected:
+    """Condense a gathered document."""
+    document = gathered.loaded.document
+    points = [sketch(Record(chunk.point_id, chunk.payload)) for chunk in gathered.chunks]
+    names = gathered.loaded.names
+    return Expected(
+        gathered.entry, names, document.regulation_code, document.document_version, gathered.loaded.origin, points
+    )
+
+
+def gather(manifest: Manifest, laws: LawTable, progress: Progress = no_progress) -> Iterator[Gathered]:
+    """Yield each document with its chunks, in the order of the manifest.
+
+    Raises UsageError for two documents with one id, ContractError for two chunks with one id, SourceError for a
+    document without any text; a caller that must not write half of a run goes through all of it first.
+    """
+    documents: dict[str, str] = {}
+    ids: dict[bytes, str] = {}
+    total = len(manifest.documents)
+    for number, entry in enumerate(manifest.documents):
+        progress("reading", number, total)
+        loaded = load(entry, laws)
+        document_id = loaded.document.document_id
+        if document_id in documents:
+            raise UsageError(
+                f"{documents[document_id]} and {loaded.origin} are both document {document_id}: two versions of one "
+                "document cannot be in one collection, keep one of them in the manifest or give them different ids."
+            )
+        documents[document_id] = loaded.origin
+        chunks = list(loaded.chunks())
+        if not chunks:
+            raise SourceError(f"{loaded.origin} ({document_id}) has no text in force: remove it from the manifest.")
+        for chunk in chunks:
+            key = bytes.fromhex(chunk.chunk_id)[:16]
+            if key in ids:
+                raise ContractError(
+                    f"Chunk id {chunk.chunk_id} ({chunk.payload['article_label']} of {loaded.origin}) is also that of "
+                    f"{ids[key]}: nothing was written, give the two documents different codes."
+                )
+            ids[key] = loaded.origin
+        yield Gathered(entry, loaded, chunks)
+    progress("reading", total, total)

@@ -1,0 +1,119 @@
+"""The plan of a re-ingest: what is new, changed, unchanged and obsolete in each document, and what must be written.
+
+It is made from the store, not from the books: the ledger is a claim, the store is the truth (DESIGN §6).
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.gather import Expected
+from ingest.stored import PointSketch
+
+EXAMPLES = 5
+Norm = tuple[str | None, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPlan:
+    """The plan of one document.
+
+    new / changed / unchanged / obsolete compare the norms of the two versions (labels, or a count). `write` are the ids
+    of points that are missing, `rewrite` of those whose payload alone differs, `reuse` says which old point has the
+    vectors for a new id, `old` are the points that go once the new ones are verified.
+    """
+
+    expected: Expected
+    new: list[str]
+    changed: list[str]
+    unchanged: int
+    obsolete: list[str]
+    write: frozenset[str]
+    rewrite: frozenset[str]
+    reuse: dict[str, PointSketch]
+    old: list[PointSketch]
+
+    def summary(self) -> dict[str, Any]:
+        """Return the plan as counts and a few examples."""
+        return {
+            "document_id": self.expected.names.document_id,
+            "regulation_code": self.expected.regulation_code,
+            "version": self.expected.version,
+            "old_versions": sorted({p.version or "none" for p in self.old}),
+            "chunks": len(self.expected.points),
+            "new": len(self.new),
+            "changed": len(self.changed),
+            "unchanged": self.unchanged,
+            "obsolete": len(self.obsolete),
+            "to_write": len(self.write),
+            "to_rewrite": len(self.rewrite),
+            "vectors_reused": len(self.reuse),
+            "old_points": len(self.old),
+            "examples": {
+                "new": self.new[:EXAMPLES],
+                "changed": self.changed[:EXAMPLES],
+                "obsolete": self.obsolete[:EXAMPLES],
+            },
+        }
+
+
+def plan_document(expected: Expected, stored: Sequence[PointSketch]) -> DocumentPlan:
+    """Compare what a document must have with the points it has in the store."""
+    present = {str(point.id): point for point in stored}
+    wanted = {str(point.id) for point in expected.points}
+    old = [point for point in stored if str(point.id) not in wanted]
+    missing = [point for point in expected.points if str(point.id) not in present]
+    kept = [point for point in expected.points if str(point.id) in present]
+
+    before = _by_norm(old)
+    new: list[str] = []
+    changed: list[str] = []
+    unchanged = len(kept)
+    reuse: dict[str, PointSketch] = {}
+    for norm, points in _by_norm(missing).items():
+        earlier = before.get(norm)
+        if earlier is None:
+            new += [point.label for point in points]
+            continue
+        left = Counter(point.chunk_hash for point in earlier)
+        for point in points:
+            if left[point.chunk_hash] > 0:
+                left[point.chunk_hash] -= 1
+                unchanged += 1
+            else:
+                changed.append(point.label)
+        if len(points) == len(earlier) == 1 and _same_vectors(points[0], earlier[0]):
+            reuse[str(points[0].id)] = earlier[0]
+    still = {(point.article, point.paragraph) for point in expected.points}
+    return DocumentPlan(
+        expected=expected,
+        new=new,
+        changed=changed,
+        unchanged=unchanged,
+        obsolete=[point.label for norm, points in before.items() if norm not in still for point in points],
+        write=frozenset(str(point.id) for point in missing),
+        rewrite=frozenset(str(point.id) for point in kept if point.digest != present[str(point.id)].digest),
+        reuse=reuse,
+        old=old,
+    )
+
+
+def _by_norm(points: Iterable[PointSketch]) -> dict[Norm, list[PointSketch]]:
+    norms: dict[Norm, list[PointSketch]] = defaultdict(list)
+    for point in points:
+        norms[point.article, point.paragraph].append(point)
+    return dict(norms)
+
+
+def _same_vectors(new: PointSketch, old: PointSketch) -> bool:
+    """Whether the old point's vectors serve the new one: the same whole Absatz, printed and headed alike.
+
+    Vectors see label, heading and text; a piece of a split Absatz also sees its stem, so pieces are embedded anew.
+    """
+    return (
+        new.sub is None
+        and old.sub is None
+        and old.is_contract
+        and (new.label, new.header, new.chunk_hash, new.rules) == (old.label, old.header, old.chunk_hash, old.rules)
+    )

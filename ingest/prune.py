@@ -1,0 +1,185 @@
+"""Prune: delete the old points of re-ingested documents, by id, after a backup, and only with a valid receipt.
+
+The receipt must still match sources and store right before the delete: a new source, a lost chunk or a point written
+since `verify` all refuse. Points of documents that are not in the manifest are never touched (DESIGN §6).
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from backends.tables.connect import Tables
+from backends.tables.locks import collection_lock
+from backends.tables.runs import document_states, finish_run, latest_receipt, set_document_states, start_run
+from backends.vectors.store import PointId, Record, VectorStore, batched_ids
+from ingest.backup import write_backup
+from ingest.gather import Progress, expect, gather, no_progress
+from ingest.manifest import Manifest
+from ingest.reingest import list_unclaimed
+from ingest.stored import PointSketch
+from ingest.verify import Evidence, check_present, check_same, gather_evidence, make_receipt
+from normalize.errors import FundstelleError, GateError, StoreError
+from normalize.laws import LawTable
+
+MAX_DELETE_RATIO = 0.75
+_BATCH = 1000
+
+
+def prune(
+    store: VectorStore,
+    tables: Tables,
+    collection: str,
+    manifest: Manifest,
+    laws: LawTable,
+    backups: Path,
+    *,
+    max_delete_ratio: float = MAX_DELETE_RATIO,
+    dry_run: bool = False,
+    progress: Progress = no_progress,
+) -> dict[str, Any]:
+    """Delete the old points and return the report; with `dry_run` only say what would be deleted.
+
+    Raises GateError (no receipt, receipt out of date, too much to delete), LockedError, StoreError.
+    """
+    if dry_run:
+        evidence = _checked_evidence(store, tables, collection, manifest, laws, max_delete_ratio, progress)
+        return _report(collection, evidence, deleted=0, backup=None, run_id=None, seconds={})
+    with collection_lock(tables, collection) as lock:
+        started = time.perf_counter()
+        evidence = _checked_evidence(store, tables, collection, manifest, laws, max_delete_ratio, progress)
+        old = [point for points in evidence.old.values() for point in points]
+        checked = time.perf_counter()
+        if not old:
+            _book(tables, collection, evidence, None)
+            return _report(
+                collection, evidence, deleted=0, backup=None, run_id=None, seconds={"check": round(checked - started, 3)}
+            )
+        run_id = start_run(tables, "prune", collection, {"manifest": str(manifest.path.resolve()), "points": len(old)})
+        try:
+            backup = backups / collection / f"run-{run_id:06d}.jsonl.zst"
+            _back_up(store, collection, old, backup, progress)
+            saved = time.perf_counter()
+            lock.check()
+            _delete(store, collection, old, progress)
+            _confirm(store, collection, evidence, old)
+        except FundstelleError as error:
+            finish_run(tables, run_id, "failed", {"error": str(error)})
+            raise
+        seconds = {
+            "check": round(checked - started, 3),
+            "backup": round(saved - checked, 3),
+            "delete": round(time.perf_counter() - saved, 3),
+        }
+        _book(tables, collection, evidence, run_id)
+        finish_run(tables, run_id, "done", {"deleted": len(old), "backup": str(backup), "seconds": seconds})
+        return _report(collection, evidence, deleted=len(old), backup=backup, run_id=run_id, seconds=seconds)
+
+
+def _checked_evidence(
+    store: VectorStore,
+    tables: Tables,
+    collection: str,
+    manifest: Manifest,
+    laws: LawTable,
+    max_delete_ratio: float,
+    progress: Progress,
+) -> Evidence:
+    """Compute everything anew and hold it against the receipt; refuse where they differ."""
+    receipt = latest_receipt(tables, collection)
+    if receipt is None:
+        raise GateError(
+            f"Collection '{collection}' has no receipt: run 'fundstelle verify --collection {collection}' first; "
+            "nothing was deleted."
+        )
+    expected = [expect(gathered) for gathered in gather(manifest, laws, progress)]
+    evidence = gather_evidence(store, collection, expected)
+    again = f"run 'fundstelle verify --collection {collection}' again; nothing was deleted."
+    for check in (check_present(evidence), check_same(evidence)):
+        if check.failed:
+            raise GateError(f"{check.failed} chunks fail '{check.name}' (first: {check.examples[0]}): {again}")
+    now = make_receipt(collection, evidence, sample=receipt["sample"], seed=receipt["seed"])
+    if now["documents"] != receipt["documents"]:
+        changed = sorted(k for k, v in now["documents"].items() if receipt["documents"].get(k) != v)
+        changed += sorted(set(receipt["documents"]) - set(now["documents"]))
+        raise GateError(f"Sources or store have changed since the receipt (first: {changed[0]}): {again}")
+    old = sum(len(points) for points in evidence.old.values())
+    total = old + len(evidence.claims.unclaimed) + sum(len(points) for points in evidence.current.values())
+    if total and old / total > max_delete_ratio:
+        raise GateError(
+            f"{old} of {total} points ({old / total:.0%}) would be deleted, more than the allowed {max_delete_ratio:.0%}: "
+            "if that is right, raise --max-delete-ratio; nothing was deleted."
+        )
+    return evidence
+
+
+def _back_up(
+    store: VectorStore, collection: str, old: Sequence[PointSketch], path: Path, progress: Progress
+) -> None:
+    seen = 0
+
+    def records() -> Iterator[Record]:
+        nonlocal seen
+        for ids in batched_ids((point.id for point in old), _BATCH):
+            yield from store.retrieve(collection, ids, payload=True, vectors=True)
+            seen += len(ids)
+            progress("backing up", seen, len(old))
+
+    saved = write_backup(path, records())
+    if saved != len(old):
+        raise StoreError(f"Only {saved} of {len(old)} old points could be read for the backup: nothing was deleted.")
+
+
+def _delete(store: VectorStore, collection: str, old: Sequence[PointSketch], progress: Progress) -> None:
+    done = 0
+    for ids in batched_ids((point.id for point in old), _BATCH):
+        store.delete(collection, ids)
+        done += len(ids)
+        progress("deleting", done, len(old))
+
+
+def _confirm(store: VectorStore, collection: str, evidence: Evidence, old: Sequence[PointSketch]) -> None:
+    """Read back: the old points are gone and every expected one is still there."""
+    left = _held(store, collection, [point.id for point in old])
+    wanted = [point.id for points in evidence.current.values() for point in points]
+    there = _held(store, collection, wanted)
+    if left or there != len(wanted):
+        raise StoreError(
+            f"After deleting, {left} old points are still there and {len(wanted) - there} new ones are missing in "
+            f"collection '{collection}': the backup holds the old ones, run 'fundstelle verify'."
+        )
+
+
+def _held(store: VectorStore, collection: str, ids: Sequence[PointId]) -> int:
+    return sum(len(store.retrieve(collection, batch, payload=False)) for batch in batched_ids(ids, _BATCH))
+
+
+def _book(tables: Tables, collection: str, evidence: Evidence, run_id: int | None) -> None:
+    known = document_states(tables, collection)
+    states = {}
+    for document in evidence.expected:
+        before = known.get(document.names.document_id)
+        if before is None or before.state != "pruned" or before.document_version != document.version:
+            states[document.names.document_id] = (document.version, "pruned", len(document.points))
+    if states:
+        set_document_states(tables, collection, run_id or start_run(tables, "prune", collection, {"points": 0}), states)
+
+
+def _report(
+    collection: str, evidence: Evidence, *, deleted: int, backup: Path | None, run_id: int | None, seconds: dict[str, float]
+) -> dict[str, Any]:
+    return {
+        "collection": collection,
+        "run": run_id,
+        "deleted": deleted,
+        "to_delete": sum(len(points) for points in evidence.old.values()) - deleted,
+        "kept": sum(len(points) for points in evidence.current.values()),
+        "documents": {
+            document.names.document_id: len(evidence.old[document.names.document_id])
+            for document in evidence.expected
+            if evidence.old[document.names.document_id]
+        },
+        "unclaimed": list_unclaimed(evidence.claims.unclaimed),
+        "backup": str(backup) if backup else None,
+        "seconds": seconds,
+    }

@@ -1,0 +1,190 @@
+"""Re-ingest a collection: plan everything, then write what is missing beside the old points. Nothing is deleted here.
+
+Order of a run: go through all documents once and plan (any error ends the run before the first write) → prepare the
+collection → write, read back, then book each document. The old points stay until `verify` and `prune`.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from backends.tables.connect import Tables
+from backends.tables.locks import collection_lock
+from backends.tables.runs import document_states, finish_run, set_document_states, start_run
+from backends.vectors.store import VectorStore
+from ingest.chunker import Chunk
+from ingest.documents import load
+from ingest.gather import Progress, expect, gather, no_progress
+from ingest.manifest import Manifest
+from ingest.plan import DocumentPlan, plan_document
+from ingest.stored import PointSketch, claim, read_points
+from ingest.target import EmbedderFor, Target, find_target, ready
+from ingest.upload import in_batches, rewrite_payloads, write_chunks
+from normalize.errors import FundstelleError, SourceError
+from normalize.laws import LawTable
+
+# Chunks that are kept from planning to writing; of a larger run the documents are read and chunked again.
+_KEPT_CHUNKS = 20_000
+_TOTALS = ("chunks", "new", "changed", "unchanged", "obsolete", "to_write", "to_rewrite", "vectors_reused", "old_points")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plan of a run: what each document needs, the points no document claims, and the target collection."""
+
+    target: Target
+    documents: list[DocumentPlan]
+    unclaimed: list[PointSketch]
+    seconds: float
+    kept: dict[str, list[Chunk]] = field(repr=False)
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """The sums over all documents."""
+        summaries = [document.summary() for document in self.documents]
+        return {name: sum(summary[name] for summary in summaries) for name in _TOTALS}
+
+    @property
+    def pending(self) -> bool:
+        """Whether there is anything to write."""
+        return any(document.write or document.rewrite for document in self.documents)
+
+    def report(self) -> dict[str, Any]:
+        """Return the plan as one JSON object."""
+        return {
+            "collection": self.target.name,
+            "stored_points": len(self.unclaimed) + sum(_held(document) for document in self.documents),
+            "model": self.target.embedder.model,
+            "documents": [document.summary() for document in self.documents],
+            "totals": self.totals,
+            "unclaimed": list_unclaimed(self.unclaimed),
+            "warning": self.target.warning,
+            "seconds": {"plan": round(self.seconds, 3)},
+        }
+
+
+def _held(document: DocumentPlan) -> int:
+    return len(document.old) + len(document.expected.points) - len(document.write)
+
+
+def list_unclaimed(points: list[PointSketch]) -> dict[str, Any]:
+    """Count the points no document claims, by the document or law they name; they are never touched."""
+    by_document: dict[str, int] = {}
+    for point in points:
+        name = point.document_id or (point.names[0] if point.names else "unknown")
+        by_document[name] = by_document.get(name, 0) + 1
+    return {"points": len(points), "by_document": dict(sorted(by_document.items()))}
+
+
+def make_plan(
+    store: VectorStore,
+    collection: str,
+    manifest: Manifest,
+    laws: LawTable,
+    embedder_for: EmbedderFor,
+    progress: Progress = no_progress,
+) -> Plan:
+    """Read all documents and the collection, and compare. Writes nothing.
+
+    Raises the errors of `gather` (documents), GateError (another model or vector size) and StoreError.
+    """
+    started = time.perf_counter()
+    target = find_target(store, collection, embedder_for)
+    kept: dict[str, list[Chunk]] = {}
+    room = _KEPT_CHUNKS
+    expected = []
+    for gathered in gather(manifest, laws, progress):
+        expected.append(expect(gathered))
+        if len(gathered.chunks) <= room:
+            room -= len(gathered.chunks)
+            kept[gathered.loaded.document.document_id] = gathered.chunks
+    claims = claim(read_points(store, collection), [document.names for document in expected])
+    plans = [plan_document(e, claims.by_document.get(e.names.document_id, [])) for e in expected]
+    return Plan(target, plans, claims.unclaimed, time.perf_counter() - started, kept)
+
+
+def reingest(
+    store: VectorStore,
+    tables: Tables,
+    collection: str,
+    manifest: Manifest,
+    laws: LawTable,
+    embedder_for: EmbedderFor,
+    progress: Progress = no_progress,
+) -> dict[str, Any]:
+    """Write what the plan asks for and return the report: plan, points written, vectors computed, seconds per stage.
+
+    Raises LockedError if another run writes this collection. After any error the old points are all there, and running
+    again goes on where this run ended.
+    """
+    with collection_lock(tables, collection) as lock:
+        plan = make_plan(store, collection, manifest, laws, embedder_for, progress)
+        run_id = start_run(tables, "reingest", collection, {"manifest": str(manifest.path.resolve())})
+        try:
+            lock.check()
+            started = time.perf_counter()
+            embedded = _write(store, plan, laws, progress) if plan.pending else 0
+            _book(tables, plan, run_id)
+            seconds = {"plan": round(plan.seconds, 3), "write": round(time.perf_counter() - started, 3)}
+            totals = plan.totals
+            result = plan.report() | {
+                "run": run_id,
+                "written": totals["to_write"],
+                "rewritten": totals["to_rewrite"],
+                "vectors_computed": embedded,
+                "seconds": seconds,
+            }
+        except FundstelleError as error:
+            finish_run(tables, run_id, "failed", {"error": str(error)})
+            raise
+        finish_run(tables, run_id, "done", {"totals": totals, "vectors_computed": embedded, "seconds": seconds})
+        return result
+
+
+def _write(store: VectorStore, plan: Plan, laws: LawTable, progress: Progress) -> int:
+    """Write batch by batch over document borders; return how many vectors were computed."""
+    ready(store, plan.target)
+    work = [document for document in plan.documents if document.write or document.rewrite]
+    reuse = {new: old for document in work for new, old in document.reuse.items()}
+    total = sum(len(document.write) for document in work)
+    done = embedded = 0
+    progress("writing", 0, total)
+    for batch in in_batches(_chunks_to_write(work, plan, laws)):
+        embedded += write_chunks(store, plan.target, batch, reuse)
+        done += len(batch)
+        progress("writing", done, total)
+    for document in work:
+        if document.rewrite:
+            chunks = [c for c in _chunks_of(document, plan, laws) if c.point_id in document.rewrite]
+            rewrite_payloads(store, plan.target.name, chunks)
+    return embedded
+
+
+def _chunks_to_write(work: list[DocumentPlan], plan: Plan, laws: LawTable) -> Iterator[Chunk]:
+    for document in work:
+        if document.write:
+            yield from (c for c in _chunks_of(document, plan, laws) if c.point_id in document.write)
+
+
+def _chunks_of(document: DocumentPlan, plan: Plan, laws: LawTable) -> list[Chunk]:
+    expected = document.expected
+    kept = plan.kept.get(expected.names.document_id)
+    if kept is not None:
+        return kept
+    loaded = load(expected.entry, laws)
+    if loaded.document.document_version != expected.version:
+        raise SourceError(f"{expected.origin} changed while the run was under way: run again.")
+    return list(loaded.chunks())
+
+
+def _book(tables: Tables, plan: Plan, run_id: int) -> None:
+    """Book every document of the run as uploaded, unless it already is, in this version (effect first, state second)."""
+    known = document_states(tables, plan.target.name)
+    states = {}
+    for document in plan.documents:
+        expected = document.expected
+        before = known.get(expected.names.document_id)
+        if before is None or before.document_version != expected.version or document.write or document.rewrite:
+            states[expected.names.document_id] = (expected.version, "uploaded", len(expected.points))
+    set_document_states(tables, plan.target.name, run_id, states)

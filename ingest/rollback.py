@@ -1,0 +1,92 @@
+"""Roll back a prune: put the backed-up points back, vectors included, and check that they are there. Deletes nothing."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backends.tables.connect import Tables
+from backends.tables.locks import collection_lock
+from backends.tables.runs import finish_run, start_run
+from backends.vectors.store import Point, Record, VectorStore
+from ingest.backup import read_backup
+from ingest.gather import Progress, no_progress
+from normalize.errors import FundstelleError, GateError, StoreError, UsageError
+
+_BATCH = 500
+
+
+def rollback(
+    store: VectorStore,
+    tables: Tables,
+    collection: str,
+    backups: Path,
+    *,
+    run: int | None = None,
+    dry_run: bool = False,
+    progress: Progress = no_progress,
+) -> dict[str, Any]:
+    """Put back what prune run `run` (default: the last one) deleted and return the report.
+
+    Raises UsageError (no such backup), GateError (the collection cannot take the vectors), LockedError, StoreError.
+    """
+    backup = _find(backups / collection, run)
+    total = sum(1 for _ in read_backup(backup))
+    report = {"collection": collection, "backup": str(backup), "points": total, "restored": 0, "seconds": {}}
+    about = store.describe(collection)
+    if about is None:
+        raise GateError(f"There is no collection '{collection}' in {store.where} to put the backup back into.")
+    if dry_run:
+        return report
+    with collection_lock(tables, collection):
+        started = time.perf_counter()
+        run_id = start_run(tables, "rollback", collection, {"backup": str(backup), "points": total})
+        try:
+            done = 0
+            for batch in _batches(read_backup(backup)):
+                points = [_point(record, about.layout.dimension, backup) for record in batch]
+                store.upsert(collection, points)
+                held = store.retrieve(collection, [point.id for point in points], payload=True)
+                same = {str(record.id): record.payload for record in held}
+                missing = [p for p in points if same.get(str(p.id)) != p.payload]
+                if missing:
+                    raise StoreError(
+                        f"{len(missing)} points of backup {backup} are not in '{collection}' after writing: run again."
+                    )
+                done += len(points)
+                progress("restoring", done, total)
+        except FundstelleError as error:
+            finish_run(tables, run_id, "failed", {"error": str(error)})
+            raise
+        seconds = {"restore": round(time.perf_counter() - started, 3)}
+        finish_run(tables, run_id, "done", {"restored": done, "seconds": seconds})
+        return report | {"restored": done, "seconds": seconds, "run": run_id}
+
+
+def _find(folder: Path, run: int | None) -> Path:
+    found = sorted(folder.glob("run-*.jsonl.zst"))
+    if run is not None:
+        found = [path for path in found if path.name == f"run-{run:06d}.jsonl.zst"]
+    if not found:
+        which = "any prune" if run is None else f"prune run {run}"
+        raise UsageError(f"There is no backup of {which} in {folder}: nothing to roll back.")
+    return found[-1]
+
+
+def _point(record: Record, dimension: int, backup: Path) -> Point:
+    if record.dense is None or record.dense.shape != (dimension,):
+        raise GateError(f"Backup {backup} has vectors of another size than the collection ({dimension}): use its own.")
+    return Point(record.id, np.asarray(record.dense, dtype=np.float32), record.sparse, record.payload)
+
+
+def _batches(records: Iterator[Record]) -> Iterator[Sequence[Record]]:
+    batch: list[Record] = []
+    for record in records:
+        batch.append(record)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

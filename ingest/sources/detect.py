@@ -1,0 +1,79 @@
+"""Choose the reader by content, and refuse what is no law text: error pages, pointers, binary files, empty files."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ingest.sources.formex import ROOTS, read_formex
+from ingest.sources.gii import read_gii
+from ingest.tree import Act
+from normalize.errors import SourceError
+
+_ROOT = re.compile(rb"<([A-Za-z_][\w.\-]*)[\s/>]")
+_PROLOG = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\])?\s*>|\s+)*", re.DOTALL)
+_LFS = b"version https://git-lfs.github.com/spec/"
+_HEAD = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A source format: its name in manifests, the class its texts have by default, and its reader."""
+
+    name: str
+    source_class: str
+    source_type: str
+    read: Callable[[bytes, str], Act]
+
+
+FORMATS = {
+    "gii": Format("gii", "binding_law", "gesetz", read_gii),
+    "formex": Format("formex", "binding_law", "gesetz", read_formex),
+}
+
+
+def detect_format(data: bytes, origin: str) -> Format:
+    """Return the format of a file by its content.
+
+    Raises SourceError in one sentence if it is no text fundstelle reads.
+    """
+    if not data.strip():
+        raise SourceError(f"{origin} is empty: get the file anew.")
+    head = data[:_HEAD]
+    if head.startswith(_LFS):
+        raise SourceError(f"{origin} is a Git LFS pointer, not the file itself: run 'git lfs pull' where it came from.")
+    if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SourceError(f"{origin} is a binary file: fundstelle reads {_known()} here.")
+    root = _root_tag(head)
+    if root == "dokumente":
+        return FORMATS["gii"]
+    if root in ROOTS:
+        return FORMATS["formex"]
+    if root.lower() == "html":
+        raise SourceError(f"{origin} is an HTML page where law XML was expected (an error page?): get the file anew.")
+    what = f"XML with root <{root}>" if root else "no XML"
+    raise SourceError(f"{origin} is {what}, which no reader here knows; fundstelle reads {_known()}.")
+
+
+def _root_tag(head: bytes) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        head = head.decode("utf-16", "replace").encode("utf-8")
+    lowered = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not lowered.startswith(b"<"):
+        return ""
+    if lowered[:9].lower() == b"<!doctype" and b"html" in lowered[:60].lower():
+        return "html"
+    prolog = _PROLOG.match(head)
+    match = _ROOT.match(head, prolog.end() if prolog else 0)
+    return match[1].decode("ascii", "replace") if match else ""
+
+
+def _known() -> str:
+    return "gii-norm XML (gesetze-im-internet.de) and Formex XML (EUR-Lex)"
+
+
+def read_act(data: bytes, origin: str, format_name: str | None = None) -> tuple[Act, Format]:
+    """Read one file. `format_name` (from the manifest) must agree with what the content says."""
+    found = detect_format(data, origin)
+    if format_name is not None and format_name != found.name:
+        raise SourceError(f"{origin} is {found.name}, but the manifest says format {format_name!r}: mend one of them.")
+    return found.read(data, origin), found

@@ -1,0 +1,379 @@
+"""Read gii-norm XML (gesetze-im-internet.de): one file is one federal law, one `<norm>` is one § or Artikel.
+
+The quirks are the corpus's own (corpus README 1-11): Absatz numbers are plain text at the start of `<P>`, several
+Absätze may share one `<P>`, ranges collapse into one repealed norm, editorial notes are mixed into the text.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lxml import etree
+
+from ingest.sources.markers import read_marker
+from ingest.sources.safe_xml import local_tag, parse_xml, text_of
+from ingest.tree import Absatz, Act, Block, Kind, Provision
+from normalize.citation import Style
+from normalize.errors import SourceError
+from normalize.text import clean_inline
+from normalize.units import Path, Step
+
+# Inline marks inside running text; they stand in no text of law, so they can carry structure through the cleaning.
+_BREAK = "\ue000"
+_SENTENCE = "\ue001"
+_INLINE = frozenset({"B", "I", "U", "F", "SP", "NB", "SUB", "SUP", "small", "noindex", "Citation", "Accolade"})
+# No law text: editorial notes, footnotes (kept apart), the table of contents, pictures and attachments.
+_SKIPPED = frozenset({"kommentar", "FnR", "FnArea", "Footnotes", "Footnote", "TOC", "IMG", "FILE", "ABWFORMAT", "Split"})
+
+_ABSATZ = re.compile(r"\((\d{1,3}[a-z]{0,2})\)[ ]?")
+_ABSATZ_AT_BREAK = re.compile(_BREAK + r"\s*(?=\(\d{1,3}[a-z]{0,2}\))")
+_PARAGRAPH_ENBEZ = re.compile(r"§\s*(\d.*)$")
+_ARTICLE_ENBEZ = re.compile(r"Art(?:ikel|\.)?\s*([\dIVXLC].*)$")
+_ARTICLE_DIVISION = re.compile(r"Art(?:ikel|\.)?\s*(\d+[a-z]*|[IVXLC]+)$")
+_COLLAPSED = re.compile(r"(?:\(X{2,}\)\s*)?(?:§§|Art(?:ikel|\.)?)\s*(\S+)\s*(?:bis|und|u\.|,)\s*(?:§|Art\.?)?\s*(\S+)$")
+_NOT_REPRODUCED = re.compile(r"\(?X{3,}\)?\s*")
+_ANNEX = re.compile(r"((?:Anlage|Anhang)(?:\s+(?!zu\b)[A-Z]{0,2}[\d.]*[0-9A-Za-z.]*)?)\s*(.*)$")
+_GONE = re.compile(
+    r"[-–—.\s]*$|(?:(?:bis|und|u\.|,)\s*\(?\d+\w*\)?\s*)*"
+    r"[(\[]?\s*(?:weggefallen|aufgehoben|gestrichen|entfällt|entfallen|unbesetzt|frei)\s*[)\]]?[.;,]?\s*$"
+)
+_SKIPPED_PARTS = ("Inhaltsübersicht", "Inhaltsverzeichnis", "Gliederung", "Inhalt")
+_DATE = re.compile(r"(\d{4})(\d{2})(\d{2})")
+# A quotation that never ends within this many characters is a misprint, not amending text.
+_LONGEST_QUOTE = 60_000
+
+
+def read_gii(data: bytes, origin: str) -> Act:
+    """Return the act of one gii-norm file. Raises SourceError naming `origin` if it is none."""
+    root = parse_xml(data, origin)
+    if root.tag != "dokumente" or root.find("norm") is None:
+        raise SourceError(f"{origin} is no gii-norm law: the root is <{root.tag}>, expected <dokumente> with <norm>.")
+    norms = root.findall("norm")
+    head = norms[0].find("metadaten")
+    if head is None or not (head.findtext("jurabk") or head.findtext("amtabk")):
+        raise SourceError(f"{origin} is no complete gii-norm law: the first norm has no <jurabk>; get the file anew.")
+    provisions = _qualify_articles(list(_provisions(norms)))
+    short = clean_inline(head.findtext("amtabk") or head.findtext("jurabk") or "")
+    title = _heading(head.find("langue"))
+    name = _heading(head.find("kurzue")) or title
+    issued = head.findtext("ausfertigung-datum") or ""
+    names = dict.fromkeys(clean_inline(e.text or "") for e in head.iter("jurabk", "amtabk"))
+    names.update(dict.fromkeys(text for text in (name, title) if text))
+    return Act(
+        document_id=root.get("doknr") or norms[0].get("doknr"),
+        code=short.upper(),
+        short=short,
+        name=name,
+        style=_majority_style(provisions),
+        date=_date(root.get("builddate") or norms[0].get("builddate") or ""),
+        language="de",
+        provisions=tuple(provisions),
+        names=tuple(text for text in names if text),
+        doc_type="gesetz",
+        year=int(issued[:4]) if issued[:4].isdigit() else None,
+    )
+
+
+def _date(builddate: str) -> str | None:
+    match = _DATE.match(builddate)
+    return "-".join(match.groups()) if match else None
+
+
+def _majority_style(provisions: Iterable[Provision]) -> Style:
+    styles = Counter(p.style for p in provisions if p.kind == "norm")
+    return "article" if styles["article"] > styles["paragraph"] else "paragraph"
+
+
+@dataclass(frozen=True, slots=True)
+class _Division:
+    """A heading above the norms; `depth` is the length of its key (gliederungskennzahl)."""
+
+    depth: int
+    name: str
+    title: str | None
+
+
+def _provisions(norms: Sequence[etree._Element]) -> Iterator[Provision]:
+    divisions: list[_Division] = []
+    for norm in norms:
+        meta = norm.find("metadaten")
+        if meta is None:
+            continue
+        division = meta.find("gliederungseinheit")
+        if division is not None:
+            key = division.findtext("gliederungskennzahl") or ""
+            while divisions and divisions[-1].depth >= len(key):
+                divisions.pop()
+            name = _heading(division.find("gliederungsbez")) or ""
+            divisions.append(_Division(len(key), name, _heading(division.find("gliederungstitel"))))
+        content = norm.find("textdaten/text/Content")
+        enbez = clean_inline(meta.findtext("enbez") or "")
+        if enbez in _SKIPPED_PARTS:
+            continue
+        if not enbez and (content is None or not text_of(content).strip() or norm is norms[0]):
+            continue
+        yield _provision(enbez, _heading(meta.find("titel")), content, norm, divisions)
+
+
+def _provision(
+    enbez: str,
+    heading: str | None,
+    content: etree._Element | None,
+    norm: etree._Element,
+    divisions: Sequence[_Division],
+) -> Provision:
+    kind, article, style, rest = _designation(enbez, divisions)
+    absaetze = tuple(_absaetze(content, style)) if content is not None and not _is_collapsed(enbez) else ()
+    if _is_repealed(absaetze):
+        absaetze = ()
+    return Provision(
+        kind=kind,
+        article=article,
+        style=style,
+        heading=heading or rest,
+        # Annexes follow the last division but belong to none.
+        context=() if kind == "annex" else tuple(" ".join(p for p in (d.name, d.title) if p) for d in divisions),
+        absaetze=absaetze,
+        footnotes=tuple(_footnotes(norm)),
+    )
+
+
+def _designation(enbez: str, divisions: Sequence[_Division]) -> tuple[Kind, str, Style, str | None]:
+    """Return kind, article, style and a left-over heading of a norm's own name."""
+    if match := _COLLAPSED.match(enbez):
+        return "norm", f"{match[1]} bis {match[2]}", "paragraph" if "§" in enbez else "article", None
+    bare = _NOT_REPRODUCED.sub("", enbez)
+    if match := _PARAGRAPH_ENBEZ.match(bare):
+        return "norm", match[1], "paragraph", None
+    if match := _ARTICLE_ENBEZ.match(bare):
+        return "norm", match[1], "article", None
+    if (match := _ANNEX.match(bare)) and match[1]:
+        return "annex", match[1].strip(), "paragraph", match[2] or None
+    if not bare and divisions:  # the division itself is the norm ("Art 7" of some Artikelgesetze)
+        own = divisions[-1]
+        kind, article, style, _ = _designation(own.name or own.title or "Text", ())
+        return kind, article, style, own.title if own.name else None
+    return "part", bare or "Text", "paragraph", None
+
+
+def _is_collapsed(enbez: str) -> bool:
+    return _COLLAPSED.match(enbez) is not None
+
+
+def _qualify_articles(provisions: list[Provision]) -> list[Provision]:
+    """Give a § that stands under an Artikel its Artikel ("229 § 5"), where § numbers start anew in each Artikel.
+
+    So the EGBGB and the Artikelgesetze (corpus README 1) keep one Fundstelle a norm. Named parts take the style of
+    the act, so that `Präambel GG` stands beside `Art. 1 GG`.
+    """
+    doubled = {a for a, n in Counter(p.article for p in provisions if p.style == "paragraph").items() if n > 1}
+    style = _majority_style(provisions)
+    restarts = any(p.kind == "norm" and p.article in doubled and _article_above(p) for p in provisions)
+    result = []
+    for provision in provisions:
+        above = _article_above(provision)
+        if restarts and provision.kind == "norm" and provision.style == "paragraph" and above:
+            provision = replace(provision, article=f"{above} § {provision.article}", style="article")
+        elif provision.kind != "norm":
+            provision = replace(provision, style=style)
+        result.append(provision)
+    return result
+
+
+def _article_above(provision: Provision) -> str | None:
+    for line in reversed(provision.context):
+        words = line.split(" ")
+        if match := _ARTICLE_DIVISION.match(" ".join(words[:2])):
+            return match[1]
+    return None
+
+
+def _is_repealed(absaetze: Sequence[Absatz]) -> bool:
+    return all(_GONE.match(block.text) for absatz in absaetze for block in absatz.blocks)
+
+
+def _heading(element: etree._Element | None) -> str | None:
+    if element is None:
+        return None
+    return clean_inline("".join(_inline_text(element)).replace(_BREAK, " ").replace(_SENTENCE, "")) or None
+
+
+def _footnotes(norm: etree._Element) -> Iterator[str]:
+    for footnote in norm.iterfind("textdaten/text/Footnotes/Footnote"):
+        text = clean_inline(text_of(footnote))
+        if text:
+            yield text
+
+
+# --- Absätze -------------------------------------------------------------------------------------------------------
+
+
+def _absaetze(content: etree._Element, style: Style) -> Iterator[Absatz]:
+    """Split the text of a norm into its Absätze: a new one starts at "(n)" where a block of running text starts.
+
+    Inside an open quotation "(n)" belongs to the quoted act (CITATIONS.md hard case 13).
+    """
+    blocks = [part for block in _blocks(content, (), style) for part in _split_at_breaks(block)]
+    quoted = _inside_quotation(blocks)
+    number: str | None = None
+    current: list[Block] = []
+    for block, is_quoted in zip(blocks, quoted, strict=True):
+        match = None if block.path or block.marker or is_quoted else _ABSATZ.match(block.text)
+        if match:
+            yield from _finished(number, current)
+            number, current = match[1], []
+            block = _cut(block, match.end())
+        current.append(replace(block, quoted=is_quoted, path=() if is_quoted else block.path))
+    yield from _finished(number, current)
+
+
+def _finished(number: str | None, blocks: Sequence[Block]) -> Iterator[Absatz]:
+    """A repealed Absatz (`(3) (weggefallen)`) gives none."""
+    kept = tuple(block for block in blocks if block.text or block.marker)
+    if kept and not all(_GONE.match(block.text) for block in kept):
+        yield Absatz(number, kept)
+
+
+def _cut(block: Block, offset: int) -> Block:
+    text = block.text[offset:].lstrip()
+    removed = len(block.text) - len(text)
+    return replace(block, text=text, sentences=tuple(max(s - removed, 0) for s in block.sentences))
+
+
+def _split_at_breaks(block: Block) -> Iterator[Block]:
+    """Split a block where a line break is followed by an Absatz number; other breaks are blanks."""
+    pieces = _ABSATZ_AT_BREAK.split(block.text) if not block.path and not block.marker else [block.text]
+    for piece in pieces:
+        yield _place_sentences(replace(block, text=piece))
+
+
+def _place_sentences(block: Block) -> Block:
+    """Turn the sentence marks of a raw block into offsets, and clean its text."""
+    parts = [clean_inline(part.replace(_BREAK, " ")) for part in block.text.split(_SENTENCE)]
+    text = parts[0]
+    starts: list[int] = []
+    for part in parts[1:]:
+        if text and part:
+            text += " "
+        starts.append(len(text))
+        text += part
+    return replace(block, text=text, sentences=tuple(dict.fromkeys(starts)))
+
+
+def _inside_quotation(blocks: Sequence[Block]) -> list[bool]:
+    """Tell for each block whether it starts inside a quotation „…“ that an earlier block opened and a later one ends."""
+    texts = [block.text for block in blocks]
+    inside = [False] * len(blocks)
+    depth = 0
+    opened_at = 0
+    for index, text in enumerate(texts):
+        if depth > 0:
+            inside[index] = True
+        for character in text:
+            if character == "„":
+                if depth == 0:
+                    opened_at = index
+                depth += 1
+            elif character in "“”" and depth > 0:
+                depth -= 1
+        length = sum(len(t) for t in texts[opened_at : index + 1])
+        if depth > 0 and (index == len(blocks) - 1 or length > _LONGEST_QUOTE):
+            for unclosed in range(opened_at, index + 1):
+                inside[unclosed] = False
+            depth = 0
+    return inside
+
+
+# --- Blocks --------------------------------------------------------------------------------------------------------
+
+
+def _blocks(element: etree._Element, path: Path, style: Style, marker: str = "") -> Iterator[Block]:
+    """Yield the raw blocks below an element in document order; text keeps its break and sentence marks."""
+    pieces: list[str] = []
+
+    def flush() -> Iterator[Block]:
+        nonlocal marker
+        text = "".join(pieces)
+        pieces.clear()
+        if text.strip(f" \t\r\n\u00a0{_BREAK}") or marker:
+            yield Block(text, path, marker)
+            marker = ""
+
+    for token in _tokens(element):
+        if isinstance(token, str):
+            pieces.append(token)
+            continue
+        yield from flush()
+        tag = local_tag(token)
+        if tag == "DL":
+            yield from _list_blocks(token, path, style)
+        elif tag == "table":
+            yield from (Block(row, path) for row in _table_rows(token))
+        else:
+            yield from _blocks(token, path, style)
+    yield from flush()
+
+
+def _list_blocks(definition_list: etree._Element, path: Path, style: Style) -> Iterator[Block]:
+    """Yield the blocks of a `<DL>`: each `<DT>` is a marker, its `<DD>` the text of the item."""
+    before: Step | None = None
+    marker, item_path = "", path
+    for child in definition_list:
+        tag = local_tag(child)
+        if tag == "DT":
+            marker = clean_inline("".join(_inline_text(child)).replace(_BREAK, " ").replace(_SENTENCE, ""))
+            step = read_marker(marker, style, path, before) if marker else None
+            item_path = (*path, step) if step else path
+            before = step or before
+        elif tag == "DD":
+            for block in _blocks(child, item_path, style):
+                yield replace(block, marker=marker) if marker else block
+                marker = ""
+            if marker:
+                yield Block("", item_path, marker)
+                marker = ""
+
+
+def _tokens(element: etree._Element) -> Iterator[str | etree._Element]:
+    """Yield running text (with marks for breaks and official sentence numbers) and structural children in order."""
+    if element.text:
+        yield element.text
+    for child in element:
+        tag = local_tag(child)
+        if tag == "BR":
+            yield _BREAK
+        elif tag == "SUP" and child.get("class", child.get("Class")) == "Rec":
+            yield _SENTENCE
+        elif tag in ("QuoteL", "QuoteR"):
+            yield "„" if tag == "QuoteL" else "“"
+        elif tag in _INLINE:
+            yield from _tokens(child)
+        elif tag not in _SKIPPED and tag:
+            yield child
+        if child.tail:
+            yield child.tail
+
+
+def _inline_text(element: etree._Element) -> Iterator[str]:
+    """Yield the text of an element that holds no structure of its own (headings, markers, table cells)."""
+    for token in _tokens(element):
+        if isinstance(token, str):
+            yield token
+        else:
+            yield " "
+            yield from _inline_text(token)
+            yield " "
+
+
+def _table_rows(table: etree._Element) -> Iterator[str]:
+    """Yield each row of a CALS table as one readable line, cells apart by " | "."""
+    for title in table.iterfind("Title"):
+        yield "".join(_inline_text(title))
+    for row in table.iter("row"):
+        if next(row.iterancestors("table")) is not table:
+            continue
+        cells = ["".join(_inline_text(entry)) for entry in row.iterchildren("entry")]
+        filled = [cell for cell in cells if cell.strip(f" \t\r\n\u00a0{_BREAK}")]
+        if filled:
+            yield " | ".join(filled)

@@ -1,0 +1,165 @@
+"""What a collection holds today, and which of its points belong to which document of the manifest (DESIGN §6).
+
+Points of fundstelle say their `document_id`. Older points do not, or carry a random one: they belong to a document only
+if code or name leads to exactly one document. Whatever is not claimed is never touched, only listed.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from sys import intern
+from typing import Any
+
+from backends.vectors.store import PointId, Record, VectorStore
+from ingest.documents import Names, alias_key
+from normalize.legacy import legacy_citation
+
+# Everything of a payload but its long fields, which chunk_hash and the versions stand for.
+LIGHT_FIELDS = [
+    "article_label", "regulation_code", "citation_style", "article", "paragraph", "sub", "is_recital",
+    "regulation_name", "regulation_name_de", "regulation_short", "page", "pages", "section_header", "chunk_id",
+    "chunk_hash", "document_id", "document_version", "chunk_index", "doc_type", "use_case", "source_type",
+    "source_class", "category", "license", "source", "source_url", "bundesland", "year", "references_out",
+    "references_in", "chunker_version", "normalizer_version",
+]  # fmt: skip
+LEGACY_FIELDS = ["regulation_id", "section", "section_title", "paragraph_num"]
+_LEGACY_NAMES = ("regulation_code", "regulation_id", "regulation_short", "regulation_name", "regulation_name_de")
+
+
+@dataclass(frozen=True, slots=True)
+class PointSketch:
+    """A point without its text and vectors, as stored or as expected; small enough to hold 300,000 of them.
+
+    `digest` stands for all light fields of the payload; `names` are the law's names in an older payload.
+    """
+
+    id: PointId
+    is_contract: bool
+    document_id: str | None
+    version: str | None
+    chunk_hash: str | None
+    article: str | None
+    paragraph: str | None
+    sub: str | None
+    label: str
+    header: str | None
+    rules: tuple[str | None, str | None]
+    names: tuple[str, ...]
+    full_name: str | None
+    digest: bytes
+
+
+def sketch(record: Record) -> PointSketch:
+    """Condense a record read with the light fields; older payloads are read by the table of the contract's §3."""
+    payload = record.payload
+    is_contract = bool(payload.get("chunk_id")) and bool(payload.get("document_id"))
+    article, paragraph, names = payload.get("article"), payload.get("paragraph"), ()
+    full_name = None
+    if not is_contract:
+        fields = legacy_citation(payload)
+        article, paragraph = fields.article, fields.paragraph
+        names = tuple(intern(str(payload[f])) for f in _LEGACY_NAMES if payload.get(f))
+        full_name = payload.get("regulation_name_de") or payload.get("regulation_name")
+    return PointSketch(
+        id=record.id,
+        is_contract=is_contract,
+        document_id=_interned(payload.get("document_id")),
+        version=_interned(payload.get("document_version")),
+        chunk_hash=payload.get("chunk_hash"),
+        article=_interned(article),
+        paragraph=_interned(paragraph),
+        sub=_interned(payload.get("sub")),
+        label=_name(record),
+        header=_interned(payload.get("section_header")),
+        rules=(_interned(payload.get("chunker_version")), _interned(payload.get("normalizer_version"))),
+        names=names,
+        full_name=_interned(full_name),
+        digest=light_digest(payload),
+    )
+
+
+def light_digest(payload: Mapping[str, Any]) -> bytes:
+    """Return 16 bytes that stand for the light fields of a payload; a missing field is not an absent (null) one."""
+    light = {name: payload[name] for name in LIGHT_FIELDS if name in payload}
+    written = json.dumps(light, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.blake2b(written.encode(), digest_size=16).digest()
+
+
+def _interned(value: object) -> str | None:
+    return intern(str(value)) if value not in (None, "") else None
+
+
+def _name(record: Record) -> str:
+    payload = record.payload
+    if payload.get("article_label"):
+        return str(payload["article_label"])
+    law = payload.get("regulation_short") or payload.get("regulation_id") or payload.get("regulation_code")
+    parts = [str(part) for part in (law, payload.get("section"), payload.get("paragraph")) if part]
+    return " ".join(parts) or f"point {record.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The points of each document (by document id), and the points that no document claims."""
+
+    by_document: dict[str, list[PointSketch]]
+    unclaimed: list[PointSketch]
+
+
+def read_points(store: VectorStore, collection: str) -> list[PointSketch]:
+    """Return every point of a collection, light. A collection that does not exist has none."""
+    if store.describe(collection) is None:
+        return []
+    fields = LIGHT_FIELDS + LEGACY_FIELDS
+    return [sketch(record) for record in store.scroll(collection, payload=fields, vectors=False)]
+
+
+def claim(points: Iterable[PointSketch], documents: Sequence[Names]) -> Claims:
+    """Sort the points by the document that owns them."""
+    owners: dict[str, str] = {}
+    for names in documents:
+        for replaced in names.replaces:
+            owners[replaced] = names.document_id
+    owners.update({names.document_id: names.document_id for names in documents})
+    by_alias: dict[str, set[str]] = defaultdict(set)
+    for names in documents:
+        for alias in names.aliases:
+            by_alias[alias].add(names.document_id)
+
+    by_document: dict[str, list[PointSketch]] = defaultdict(list)
+    unclaimed: list[PointSketch] = []
+    legacy: dict[str, list[PointSketch]] = defaultdict(list)
+    for point in points:
+        owner = owners.get(point.document_id or "")
+        if owner is not None:
+            by_document[owner].append(point)
+        elif point.is_contract:
+            unclaimed.append(point)
+        else:
+            candidates = _named_documents(point, by_alias)
+            if len(candidates) == 1:
+                legacy[candidates.pop()].append(point)
+            else:
+                unclaimed.append(point)
+    for document_id, found in legacy.items():
+        if _is_one_document(found):
+            by_document[document_id].extend(found)
+        else:
+            unclaimed.extend(found)
+    return Claims(dict(by_document), unclaimed)
+
+
+def _named_documents(point: PointSketch, by_alias: dict[str, set[str]]) -> set[str]:
+    keys = [alias_key(name) for name in point.names]
+    if point.document_id is not None:
+        keys.append(alias_key(point.document_id))
+    return {document for key in keys for document in by_alias.get(key, ())}
+
+
+def _is_one_document(points: Sequence[PointSketch]) -> bool:
+    """Old points under one code are one document unless their own ids or names say they are two (DESIGN §4: AEG)."""
+    ids = {p.document_id for p in points if p.document_id is not None}
+    names = {alias_key(p.full_name) for p in points if p.full_name}
+    return len(ids) <= 1 and len(names) <= 1

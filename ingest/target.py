@@ -1,0 +1,88 @@
+"""The collection a run writes to: created with our layout if new, otherwise respected as it is (DESIGN §6, §8)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from backends.embedders import Embedder
+from backends.vectors.store import Collection, IndexKind, Layout, VectorStore
+from normalize.analyzer import VERSION as ANALYZER_VERSION
+from normalize.errors import GateError
+
+# Every field a consumer, the re-ingest or a search filters on.
+INDEXES: Mapping[str, IndexKind] = {
+    "document_id": "keyword",
+    "document_version": "keyword",
+    "regulation_code": "keyword",
+    "article": "keyword",
+    "paragraph": "keyword",
+    "is_recital": "bool",
+    "source_class": "keyword",
+    "source_type": "keyword",
+    "doc_type": "keyword",
+    "use_case": "keyword",
+    "bundesland": "keyword",
+    "year": "integer",
+    "chunk_hash": "keyword",
+}
+MODEL = "embedder"
+ANALYZER = "analyzer"
+
+# Given the dimension of an existing collection (None = free choice), return the embedder of the settings.
+EmbedderFor = Callable[[int | None], Embedder]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A collection, what it is today (None = not there yet), its layout and the embedder that serves it."""
+
+    name: str
+    existing: Collection | None
+    layout: Layout
+    embedder: Embedder
+    warning: str | None
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What is kept with the collection so that no other model ever writes to it."""
+        return {MODEL: self.embedder.model, "dimension": self.layout.dimension, ANALYZER: ANALYZER_VERSION}
+
+
+def find_target(store: VectorStore, name: str, embedder_for: EmbedderFor) -> Target:
+    """Look at the collection without changing it.
+
+    Raises GateError if its vectors are of another size or another model than the embedder's.
+    """
+    existing = store.describe(name)
+    if existing is None:
+        embedder = embedder_for(None)
+        return Target(name, None, Layout(dimension=embedder.dimension), embedder, None)
+    embedder = embedder_for(existing.layout.dimension)
+    if embedder.dimension != existing.layout.dimension:
+        raise GateError(
+            f"Collection '{name}' has vectors of {existing.layout.dimension} dimensions but {embedder.model} makes "
+            f"{embedder.dimension}: choose the embedder it was built with, or another collection."
+        )
+    model = existing.metadata.get(MODEL)
+    if model is not None and model != embedder.model:
+        raise GateError(
+            f"Collection '{name}' was written with {model}, not with {embedder.model}: choose that embedder, or "
+            "another collection (vectors of two models cannot be compared)."
+        )
+    warning = None
+    if model is None and existing.points:
+        warning = (
+            f"Collection '{name}' does not say which model made its {existing.points} vectors; it will be marked as "
+            f"{embedder.model}. Points that stay beside the new ones are only found if that is true."
+        )
+    return Target(name, existing, existing.layout, embedder, warning)
+
+
+def ready(store: VectorStore, target: Target) -> None:
+    """Create what is missing: the collection, its indexes (first, before any point), its metadata. Never recreate."""
+    if target.existing is None:
+        store.create(target.name, target.layout, INDEXES, target.metadata)
+        return
+    store.ensure_indexes(target.name, INDEXES)
+    if any(target.existing.metadata.get(key) != value for key, value in target.metadata.items()):
+        store.set_metadata(target.name, target.metadata)

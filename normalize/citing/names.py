@@ -1,0 +1,251 @@
+"""Read the law that stands behind a citation: known names, EU numbers, "dieses Gesetzes", and names of unknown laws.
+
+A law that the table does not hold must still be seen: it is `unknown` with its name, and never taken for "this law".
+What shows a law name then is its form: an abbreviation with two capitals ("XyzG"), or a word such as "…gesetz".
+"""
+
+import re
+
+from normalize.citing.model import LawName
+from normalize.citing.tokens import DATE
+from normalize.euacts import read_act
+from normalize.laws import LawTable
+from normalize.units import ROMAN, UNIT_WORDS
+
+_LEAD = re.compile(
+    r"\s{0,8}(?:-\s)?(?:(des|der|dem|den|die|das|zum|zur|vom|von|im|in\sdas)\s{1,8})?(?:(?:genannten|vorgenannten|alten|neuen)\s)?"
+)
+_THIS = re.compile(
+    r"\s{0,8}(?:der\s|des\s)?(?:vorliegende[nrs]|diese[rsmn]?)\s{1,4}"
+    r"(?:[A-ZÄÖÜ][a-zäöü]+)?(?:[Gg]esetz(?:buch)?(?:e?s)?|[Vv]erordnung|Richtlinie|Buche?s?|[Oo]rdnung|(?:Staats)?[Vv]ertrag(?:e?s)?|"
+    r"Abkommens?|Übereinkommens?|Satzung|Beschlusses)(?![^\W_])"
+)
+_GENERIC = re.compile(r"(?:Gesetz(?:es)?|Verordnung|Richtlinie)(?![^\W_-])")
+
+_REGIONS = (
+    r"NRW|NW|BW|Bln|Bbg|BbgHG|SH|HH|LSA|MV|M-V|RP|RhPf|Nds|Saar|Thür|Hessen|Bayern|Berlin|Brandenburg|Bremen|Hamburg|Sachsen|"
+    r"Sachsen-Anhalt|Thüringen|Saarland|Niedersachsen|Nordrhein-Westfalen|Rheinland-Pfalz|Schleswig-Holstein|"
+    r"Baden-Württemberg|Mecklenburg-Vorpommern|DDR|Bund|Länder|Land|Deutschland|EKD"
+)
+_EXTENSION = re.compile(rf"\s(?:(?:{_REGIONS})|(?:19|20)\d\d(?!\s?[,./]\s?\d))(?![^\W_])(?!\.\d)")
+_OF_LAND = re.compile(
+    r"\s(?:(?:des\s(?:Landes|Freistaats|Freistaates)|für\s(?:das\sLand|den\sFreistaat)|(?:der|für\sdie)\sFreien\s(?:und\s)?Hansestadt)\s"
+    rf"(?:{_REGIONS})[es]{{0,2}})(?![^\W_])"
+)
+
+_ABBREVIATION = re.compile(
+    r"(?:\d{1,2}\.\s)?(?:[A-ZÄÖÜ][^\W\d_]*|[a-z](?=[A-Z]))[^\W_]*(?:(?:[-.&]|\s?/\s?(?=[A-ZÄÖÜ]))(?:[A-ZÄÖÜ][^\W_]*|\d+))*"
+)
+_AGREEMENTS = re.compile(r"(?:[A-Z][a-zA-Z]{0,9}-?)?(?:TV|BV|NV|VO|AV|RV|ZP|FGr|DVO|Vertrag|TVÜ)$")
+_MORE_NAME = re.compile(
+    r"\s(?:[A-ZÄÖÜ][^\W\d_]*(?:[-/.][A-ZÄÖÜ][^\W_]*)*|(?:19|20)\d\d(?!\s?[,./]\s?\d)|\d\d?(?=\s[A-ZÄÖÜ]{2})|[IVX]+)(?![^\W_])"
+)
+_NOT_LAWS = frozenset(
+    "BGH BAG BFH BSG BVerfG BVerwG BPatG EuGH EGMR EuG OLG LG AG VG OVG VGH FG LAG LSG SG KG RG BayObLG ArbG NJW NZA NVwZ "
+    "BGHZ BGHSt BVerfGE BVerwGE BSGE BAGE BFHE BStBl BGBl ABl RGBl GVBl GmbH OHG GbR EU EG EWG DDR BRD USA UN NATO SPD CDU CSU "
+    "FDP GmbHs EZB EFTA DM EUR TEUR BT BR BTDrucks BRDrucks Rn Rz RdNr Rdnr Rdn FamRZ WM ZIP DB BB NStZ StV VersR MDR GRUR "
+    "DStR EFG BFHNV Tz BMF BMJ BMI BMVg BMAS BA EZ PKH DPMA EPA BSI BaFin BKA BND LKA BKartA KK MüKo HGS JVA ICD OPS DRG "
+    "IT PC AKW KKW PKW LKW ÖPNV II III IV VI VII VIII IX XI XII XIII XIV XV BeckOK MünchKomm ErfK ZDF ARD RTL CD".split()
+)
+_LAWISH = (
+    r"(?:[gG]esetz(?:buch)?(?:e?s|e)?|[vV]erordnung|[oO]rdnung|[rR]ichtlinien?|[sS]atzung|[vV]ertrag(?:e?s)?|[aA]bkommens?|"
+    r"[üÜ]bereinkommens?|[üÜ]bereinkunft|[kK]onvention|[pP]rotokolls?|[cC]harta|[vV]ereinbarung|[sS]tatuts?|[kK]odex|[eE]rlass(?:es)?|"
+    r"[vV]erfassung|[gG]rundgesetz(?:e?s)?|VO|RL|Codes?|[bB]edingungen|[vV]erzeichnis(?:ses)?)"
+)
+_NAME_WORD = r"[^\W_]+(?:[-–/.&][^\W_]+)*-?"
+_LONG_NAME = re.compile(
+    rf"(?:(?:[^\W\d_]+(?:e[nrs]?|er)|\d+\.)\s{{1,4}}){{0,3}}?(?:[A-ZÄÖÜ][^\W_]*-\s?(?:,\s|und\s|oder\s)){{0,3}}"
+    rf"(?:[A-ZÄÖÜ][^\W_]*(?:[-–][^\W_]+)*-?)??{_LAWISH}(?![^\W_])"
+)
+_COMPOUND = re.compile(
+    r"(?:[A-ZÄÖÜ][^\W_]*-\s?(?:und\s|,\s)){0,2}[A-ZÄÖÜ][^\W\d_]*(?:-[^\W\d_]+){0,4}?"
+    r"(?:gesetz(?:buch)?|verordnung|ordnung|vertrag|Verordnung|Gesetz|Ordnung|abkommen|konvention)(?:e?s)?(?![^\W_-])"
+)
+_TITLE_START = re.compile(
+    r"\s{1,4}(?=(?:über|zur|zum|zu|für|betreffend|gegen|des|der|von|mit|vor|im|in|bei|und\szur|wegen|an)\s)"
+)
+_TITLE_WORD = re.compile(
+    rf"\s{{1,4}}(?:(?P<noun>[A-ZÄÖÜ\"„“]{_NAME_WORD}[\"“]?|§{{1,2}}\s?\d+[a-z]?)|(?P<number>\d+(?![\d.]))|(?P<word>[a-zäöüß]+)(?![^\W_]))(?P<comma>,?)"
+)
+_FUNCTION_WORDS = frozenset(
+    "über die das der des den dem von zur zum zu für und in im an am auf bei mit gegen aus vor durch unter zwischen sowie oder "
+    "nach betreffend einer eines einem einen eine ein ihrer ihre ihren seiner vom als".split()
+)
+_ADJECTIVE = re.compile(r"[a-zäöüß-]{3,}(?:e|en|er|es|em)$")
+_NOT_ADJECTIVES = frozenset(
+    "werden wurden haben hatten sollen können müssen dürfen gelten bleiben finden stehen gegeben worden sei seien nicht keine keinen "
+    "kein ergeben bestehen geltend soweit wenn dass jede jeder jedes diese dieser dieses welche welcher welches eine seine "
+    "bereits sofern weil oder hätte hätten wäre wären würde würden könne könnte müsse werde wurde sehe gelte bestehe ergebe".split()
+)
+_GAZETTE = re.compile(
+    r"\s{0,3}[(<]\s?(?:BGBl|RGBl|ABl|BStBl|GVBl|GVOBl|GV\.?\s|BAnz|VMBl|SächsABl)[^()<>]{0,160}(?:\([^()]{0,80}\)[^()<>]{0,80}){0,4}[)>]"
+)
+_DATED = re.compile(rf"\s{{1,4}}vom\s{{1,4}}{DATE}")
+_BRACKETED_SHORT = re.compile(r"\s?(?:[(<]|[-–]\s)\s?([A-ZÄÖÜ][^\s()<>]{1,20}(?:\s[IVX]{1,4})?)\s?(?:[)>]|[-–])")
+_INSTITUTION = re.compile(
+    r"\s{1,4}(?:des\sEuropäischen\sParlament(?:e?s)?\sund\sdes\sRate?s|der\sKommission|des\sRate?s|der\sEuropäischen\sZentralbank)"
+    r"(?:\s\([A-Z]+\))?"
+)
+_EU_TITLE = re.compile(r"[^();§]{0,600}?(?:\([^()]{0,120}\)[^();§]{0,300}?){0,4}?(?=\s\(ABl)")
+
+
+def read_law(text: str, position: int, laws: LawTable) -> LawName | None:
+    """Read the law whose name stands at `position` (articles such as "des" may lead in), or None."""
+    this = _THIS.match(text, position)
+    if this:
+        return LawName(text[position : this.end()].strip(), this.end(), is_this=True)
+    lead = _LEAD.match(text, position)
+    if lead is None:
+        return None
+    start = lead.end()
+    first = text[start : start + 1]
+    if not first.isalnum():
+        return None
+    preposition = lead.group(1)
+    known = laws.match(text, start) if preposition not in {"im"} or first.isupper() else None
+    if known is not None:
+        longer = _EXTENSION.match(text, known[1]) or _OF_LAND.match(text, known[1])
+        if longer:
+            return LawName(text[start : longer.end()], longer.end())
+        return _with_gazette(text, start, LawName(text[start : known[1]], known[1], known[0]))
+    act = read_act(text, start)
+    if act is not None:
+        end = eu_act_end(text, act.end)
+        return LawName(text[start : act.end], end, laws.by_celex(act.celex) if act.celex else None, celex=act.celex)
+    if not (first.isupper() or first.isdigit() or text[start + 1 : start + 2].isupper() or preposition):
+        return None
+    return _unknown_abbreviation(text, start) or _unknown_name(text, start, laws, with_article=preposition is not None)
+
+
+def _with_gazette(text: str, start: int, name: LawName) -> LawName:
+    dated = _DATED.match(text, name.end)
+    gazette = _GAZETTE.match(text, dated.end()) if dated else None
+    if gazette is None:
+        return name
+    return LawName(name.name, gazette.end(), name.law)
+
+
+def eu_act_end(text: str, position: int) -> int:
+    """Return where the naming of an EU act ends: institution, date and title count if the Official Journal follows."""
+    institution = _INSTITUTION.match(text, position)
+    end = institution.end() if institution else position
+    dated = _DATED.match(text, end)
+    after = dated.end() if dated else end
+    if institution or dated:
+        title = _EU_TITLE.match(text, after)
+        gazette = _GAZETTE.match(text, title.end()) if title else None
+        if gazette:
+            return gazette.end()
+        return _title_end(text, end) if not dated else end
+    gazette = _GAZETTE.match(text, position)
+    return gazette.end() if gazette else position
+
+
+def _unknown_abbreviation(text: str, start: int) -> LawName | None:
+    match = _ABBREVIATION.match(text, start)
+    if match is None:
+        return None
+    word = match.group()
+    if not _looks_like_abbreviation(word):
+        return None
+    end = match.end()
+    for _ in range(4):
+        more = _MORE_NAME.match(text, end)
+        if more is None:
+            break
+        token = more.group().strip()
+        if token in _NOT_LAWS and not ROMAN.fullmatch(token):
+            break
+        agreement = _AGREEMENTS.search(text[start:end])
+        if not (
+            _looks_like_abbreviation(token)
+            or ROMAN.fullmatch(token)
+            or token.isdigit()
+            or re.fullmatch(_REGIONS, token)
+            or (agreement and token not in UNIT_WORDS)
+        ):
+            break
+        end = more.end()
+    extension = _EXTENSION.match(text, end)
+    end = extension.end() if extension else end
+    return LawName(text[start:end], end)
+
+
+def _looks_like_abbreviation(word: str) -> bool:
+    capitals = sum(letter.isupper() for letter in word)
+    if capitals < 2 or word in _NOT_LAWS or word in UNIT_WORDS or ROMAN.fullmatch(word):
+        return False
+    head = re.split(r"[-./\s]", word)[0]
+    return head not in _NOT_LAWS and not (word.isupper() and len(word) > 8)
+
+
+def _unknown_name(text: str, start: int, laws: LawTable, *, with_article: bool) -> LawName | None:
+    match = (_LONG_NAME if with_article else _COMPOUND).match(text, start)
+    if match is None:
+        return None
+    end = match.end()
+    dated = _DATED.match(text, end)
+    if dated and (_GENERIC.fullmatch(match.group()) or _GAZETTE.match(text, dated.end())):
+        end = dated.end()
+    else:
+        end = _title_end(text, end)
+        number = re.compile(r"\s(?:19|20)\d\d(?!\d)").match(text, end)
+        end = number.end() if number else end
+        dated = _DATED.match(text, end)
+        if dated and (_GAZETTE.match(text, dated.end()) or number):
+            end = dated.end()
+    short = _BRACKETED_SHORT.match(text, end)
+    law = laws.resolve(short.group(1)) if short else None
+    name = text[start:end]
+    gazette = _GAZETTE.match(text, end)
+    return LawName(name, gazette.end() if gazette else end, law)
+
+
+def _title_end(text: str, position: int) -> int:
+    """Return where a title such as "über das Verlagsrecht" ends: at its last noun before something that is no title."""
+    if _TITLE_START.match(text, position) is None:
+        return position
+    end = position
+    for _ in range(48):
+        match = _TITLE_WORD.match(text, position)
+        if match is None:
+            break
+        word = match.group("word")
+        if word is not None and word not in _FUNCTION_WORDS and (
+            word in _NOT_ADJECTIVES or not _ADJECTIVE.match(word)
+        ):
+            break
+        if word is None:
+            end = match.end() - len(match.group("comma"))
+        if match.group("comma") and not _COMMA_IN_TITLE.match(text, match.end()):
+            break
+        position = match.end()
+    return end
+
+
+_COMMA_IN_TITLE = re.compile(r"\s(?:[A-ZÄÖÜ][^\W_]+-?,?\s(?:und|sowie|[A-ZÄÖÜ])|zur\s|zum\s|über\s|des\s[A-Z]|der\s[A-Z])")
+
+
+def read_gazette(text: str, position: int) -> int | None:
+    """Return the end of a gazette reference in brackets ("(BGBl. I S. 1315)") at `position`, or None."""
+    match = _GAZETTE.match(text, position)
+    return match.end() if match else None
+
+
+def law_before(text: str, start: int, earliest: int, laws: LawTable) -> tuple[LawName, int] | None:
+    """Return a known law that stands directly before `start` ("ZPO § 319", "BDSG § 38"), and where it begins."""
+    if start - earliest < 2 or text[start - 1] != " ":
+        return None
+    window = max(earliest, start - 40)
+    end = start - 1
+    begin = end
+    best: tuple[LawName, int] | None = None
+    for _ in range(3):
+        begin = max(text.rfind(" ", window, begin), text.rfind("(", window, begin), text.rfind("\n", window, begin), window - 1) + 1
+        found = laws.match(text, begin) if begin < end else None
+        if found is not None and found[1] == end and text[begin:end] != text[begin:end].lower():
+            best = LawName(text[begin:end], end, found[0]), begin
+        if begin <= window:
+            break
+        begin -= 1
+    return best

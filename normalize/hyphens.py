@@ -1,0 +1,137 @@
+"""Hyphens at line ends: decide by evidence whether a word was broken, a compound was, or a part was left out.
+
+``Daten-⏎schutz`` is one word, ``Offshore-⏎Netzumlage`` keeps its hyphen, ``Geld-⏎und Sachbezüge`` keeps hyphen and
+blank. What decides, in this order: the case of the second half, how often either form occurs elsewhere in the
+document or corpus (a counter the caller gives), the hyphenation dictionary, and only then habit.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Final, Literal
+
+import pyphen
+
+Kind = Literal["word", "compound", "suspended"]
+Evidence = Literal["case", "conjunction", "counted", "dictionary", "parts", "habit", "none"]
+
+# U+FFFE is what PDFium writes for a hyphen at a line end (it drops the line end itself); U+00AD, U+2010 and U+00AC
+# (old word processors) stand there in other extractions.
+HYPHENS: Final = "-\u00ad\u2010\u2011\u00ac"
+_LINE: Final = r"(?:(?:\r?\n|[\r\u2028])\f?|\f)"
+_LINE_HYPHEN: Final = re.compile(
+    rf"(?:[{HYPHENS}][ \t\u00a0]*+(?P<line>{_LINE})|\u00ad(?=[ \t\u00a0])|\ufffe)[ \t\u00a0]*+"
+)
+_LEFT: Final = re.compile(r"[^\W_]+(?:[.'’/\-\u2010\u2011][^\W_]+)*$")
+_RIGHT: Final = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+_REST_OF_WORD: Final = re.compile(rf"(?:(?![{HYPHENS}][ \t\u00a0]*+{_LINE})[^\s\ufffe])*+")
+_BROKEN: Final = re.compile(rf"\S*+(?:[{HYPHENS}][ \t\u00a0]*+{_LINE}|\ufffe)\s*+\S*+")
+_BLANKS: Final = re.compile(r"[ \t\u00a0]*+")
+_BETWEEN: Final = {"word": "", "compound": "-", "suspended": "- "}
+_LONGEST_WORD: Final = 80
+_WORD: Final = re.compile(rf"[^\W\d_]+(?:[{HYPHENS}][^\W\d_]+)*")
+_CONJUNCTIONS: Final = frozenset(["und", "oder", "bzw", "beziehungsweise", "sowie"])
+# These stand after a suspended part too ("ein- bis zweimal"), but also end words ("den-noch"): the counter may object.
+_RARE_CONJUNCTIONS: Final = frozenset(["als", "bis", "noch", "wie"])
+_ADJECTIVE_ENDING: Final = re.compile(r"(?:lich|isch|ig|al|iv|är|ell|bar|los|sam)$")
+_INFLECTED_ADJECTIVE: Final = re.compile(r"[a-zäöüß]{3,}(?:lich|isch|ig|al|iv|är|ell|bar|los|sam)(?:e[mnrs]?)?$")
+_HYPHENATION_LANGUAGE: Final = "de_DE"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a line end cut (`kind`), and what it was known by; ``none``: unknown, so the hyphen stays."""
+
+    kind: Kind
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """One hyphen at a line end: its two sides, what they became, and why."""
+
+    left: str
+    right: str
+    result: str
+    decision: Decision
+
+
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """Count the words of some texts, compounds with their hyphens; words that a line end cuts are not counted."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(_WORD.findall(_BROKEN.sub(" ", text)))
+    return counts
+
+
+def decide(left: str, right: str, known: Mapping[str, int]) -> Decision:
+    """Decide what the hyphen between `left` (end of a line) and `right` (start of the next) was.
+
+    `known` counts words of the document and of whatever else is at hand; it may be empty.
+    """
+    if right in _CONJUNCTIONS:
+        return Decision("suspended", "conjunction")
+    last = re.split(rf"[{HYPHENS}/]", left)[-1]
+    first = right.split("-")[0]
+    joined, compound = known.get(last + first, 0), known.get(f"{last}-{first}", 0)
+    if right in _RARE_CONJUNCTIONS and not joined and len(last) > 1:
+        return Decision("suspended", "conjunction")
+    if not last.isalpha() or not first.isalpha():
+        return Decision("compound", "case")
+    if first[0].isupper() and not (first.isupper() and last.isupper() and len(first) > 1 and joined > compound):
+        return Decision("compound", "case")
+    if joined or compound:
+        return Decision("word" if joined >= compound else "compound", "counted")
+    if last.isupper():
+        return Decision("compound", "case")  # "EU-weit", "E-mail"
+    if last.islower() and _ADJECTIVE_ENDING.search(last) and _INFLECTED_ADJECTIVE.match(first):
+        return Decision("compound", "parts")  # "öffentlich-rechtlich"
+    if len(last) > 1 and len(last) in _hyphenation_points(last + first):
+        return Decision("word", "dictionary")
+    if len(last) > 1 and len(first) > 1:
+        return Decision("word", "habit")
+    return Decision("compound", "none")
+
+
+def join_line_ends(text: str, known: Mapping[str, int]) -> tuple[str, list[Joined]]:
+    """Mend every hyphen at a line end and return the text and what was done.
+
+    Lines stay lines: a word that two lines shared stands on the first of them, with the punctuation that follows it.
+    """
+    done: list[Joined] = []
+    parts: list[str] = []
+    position = 0
+    pending = ""  # the line end that waits until the word is complete
+    for hyphen in _LINE_HYPHEN.finditer(text):
+        if hyphen.start() > position:
+            parts.append(pending)
+            pending = ""
+            parts.append(text[position : hyphen.start()])
+        position = hyphen.start()
+        left = _LEFT.search("".join(parts[-2:])[-_LONGEST_WORD:])
+        right = _RIGHT.match(text, hyphen.end())
+        if left is None or right is None:
+            continue  # a dash, or a hyphen before a bracket: nothing was cut
+        decision = decide(left.group(), right.group(), known)
+        between = _BETWEEN[decision.kind]
+        done.append(Joined(left.group(), right.group(), f"{left.group()}{between}{right.group()}", decision))
+        rest = _REST_OF_WORD.match(text, hyphen.end())
+        position = rest.end() if rest else right.end()
+        parts.append(between + text[hyphen.end() : position])
+        pending += hyphen["line"] or ""
+        if pending:
+            position = _BLANKS.match(text, position).end()  # type: ignore[union-attr]  # matches always
+    parts += [pending, text[position:]]
+    return "".join(parts), done
+
+
+@cache
+def _dictionary() -> pyphen.Pyphen:
+    return pyphen.Pyphen(lang=_HYPHENATION_LANGUAGE)
+
+
+@lru_cache(maxsize=20_000)
+def _hyphenation_points(word: str) -> frozenset[int]:
+    return frozenset(int(point) for point in _dictionary().positions(word))

@@ -1,0 +1,99 @@
+"""The corpus that quotations are looked for in: chunks end to end as one skeleton, its seeds, its laws, its hashes."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from relink.chunks import LinkChunk
+from relink.seeds import Integers, SeedIndex, build_index
+from relink.skeleton import fold_all
+
+_NOT_WORD = re.compile(r"[\W_]+")
+_YEAR = re.compile(r"\s+(19|20)\d\d$")
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Chunks in document order and what is looked up in them.
+
+    Chunk i is `letters[starts[i]:starts[i + 1]]`; document j is chunks `document_starts[j]` up to the next one's.
+    """
+
+    chunks: tuple[LinkChunk, ...]
+    letters: str
+    starts: Integers
+    document_starts: Integers
+    seeds: SeedIndex
+    by_hash: dict[str, tuple[int, ...]]
+    laws: dict[str, tuple[int, ...]]
+
+    def chunk_at(self, position: int) -> int:
+        """Return the number of the chunk that holds a letter."""
+        return int(np.searchsorted(self.starts, position, side="right")) - 1
+
+    def document_of(self, chunk: int) -> int:
+        """Return the number of the document that holds a chunk."""
+        return int(np.searchsorted(self.document_starts, chunk, side="right")) - 1
+
+    def document_range(self, document: int) -> tuple[int, int]:
+        """Return the first letter of a document and the end of its last."""
+        return (
+            int(self.starts[self.document_starts[document]]),
+            int(self.starts[self.document_starts[document + 1]]),
+        )
+
+    def documents_of_hint(self, hint: str) -> tuple[int, ...]:
+        """Return the documents that a known regulation (code, short name or name, in any spelling) may mean."""
+        for key in _hint_keys(hint):
+            if key in self.laws:
+                return self.laws[key]
+        return ()
+
+
+def _key(name: str) -> str:
+    return _NOT_WORD.sub("", unicodedata.normalize("NFC", name).casefold())
+
+
+def _hint_keys(hint: str) -> list[str]:
+    """Return what to look a hint up by: as it is, then without a year at its end (`BDSG 2018`)."""
+    keys = [_key(hint)]
+    if _YEAR.search(hint.strip()):
+        keys.append(_key(_YEAR.sub("", hint.strip())))
+    return [key for key in keys if key]
+
+
+def _laws(chunks: Sequence[LinkChunk], document_starts: Integers) -> dict[str, tuple[int, ...]]:
+    """Return the documents of each name; a code or short name goes before a full name that reads the same."""
+    laws: dict[str, tuple[int, ...]] = {}
+    for names in (("regulation_code", "regulation_short"), ("regulation_name",)):
+        found: dict[str, list[int]] = {}
+        for document, first in enumerate(document_starts[:-1].tolist()):
+            keys = {_key(name) for field in names if (name := getattr(chunks[first], field))}
+            for key in sorted(keys - {""}):
+                found.setdefault(key, []).append(document)
+        laws = {key: tuple(documents) for key, documents in found.items()} | laws
+    return laws
+
+
+def build_corpus(chunks: Sequence[LinkChunk], threads: int = 2) -> Corpus:
+    """Return the corpus of chunks that are in document order (see `chunks`)."""
+    folded = fold_all([chunk.chunk_text for chunk in chunks])
+    firsts = [
+        i for i, chunk in enumerate(chunks) if i == 0 or chunk.document_id != chunks[i - 1].document_id
+    ]
+    document_starts = np.array([*firsts, len(chunks)], dtype=np.int64)
+    by_hash: dict[str, tuple[int, ...]] = {}
+    for i, chunk in enumerate(chunks):
+        by_hash[chunk.chunk_hash] = (*by_hash.get(chunk.chunk_hash, ()), i)
+    return Corpus(
+        chunks=tuple(chunks),
+        letters=folded.letters,
+        starts=folded.starts,
+        document_starts=document_starts,
+        seeds=build_index(folded.codes(), threads),
+        by_hash=by_hash,
+        laws=_laws(chunks, document_starts),
+    )

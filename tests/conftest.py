@@ -1,0 +1,23 @@
+"""Fixtures shared by all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def shared_folder() -> Path | None:
+    """Return the folder with real law texts and gold data, or None where this machine has none."""
+    folder = Path(os.environ.get("FUNDSTELLE_SHARED") or ROOT.parent / "shared")
+    return folder if (folder / "corpus").is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with real law texts (`corpus/`) and gold data (`gold/`)."""
+    folder = shared_folder()
+    if folder is None:
+        pytest.skip("real law texts are absent: set FUNDSTELLE_SHARED to the folder that holds corpus/ and gold/")
+    return folder

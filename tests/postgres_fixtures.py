@@ -1,0 +1,66 @@
+"""A real Postgres for the tests: one embedded server a session, a fresh database a test."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from backends.tables.connect import Tables, open_tables
+from backends.tables.upgrade import upgrade
+
+_numbers = itertools.count(1)
+_TEMPLATE = "migrated"
+
+
+def _create(server: Tables, name: str, template: str = "template0") -> str:
+    """Create a database on the session's server and return its address."""
+    with server.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(sa.text(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'))
+    return server.engine.url.set(database=name).render_as_string(hide_password=False)
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
+    """The session's embedded server; it holds a migrated database to copy from."""
+    with open_tables(home=tmp_path_factory.mktemp("pg")) as server:
+        with open_tables(home=Path("unused"), database_url=_create(server, _TEMPLATE)) as migrated:
+            upgrade(migrated)
+        yield server
+
+
+@pytest.fixture
+def empty_database_url(postgres_server: Tables) -> str:
+    """The address of a fresh, empty database."""
+    return _create(postgres_server, f"empty_{next(_numbers)}")
+
+
+@pytest.fixture
+def database_url(postgres_server: Tables) -> str:
+    """The address of a fresh database in which every migration has run."""
+    return _create(postgres_server, f"test_{next(_numbers)}", _TEMPLATE)
+
+
+@pytest.fixture
+def open_database() -> Iterator[Callable[..., Tables]]:
+    """Open databases by address (and names of columns); all are closed with the test."""
+    with ExitStack() as stack:
+
+        def opened(url: str, **options: object) -> Tables:
+            return stack.enter_context(open_tables(home=Path("unused"), database_url=url, **options))  # type: ignore[arg-type]
+
+        yield opened
+
+
+@pytest.fixture
+def empty_tables(empty_database_url: str, open_database: Callable[..., Tables]) -> Tables:
+    """The open tables of a fresh, empty database."""
+    return open_database(empty_database_url)
+
+
+@pytest.fixture
+def tables(database_url: str, open_database: Callable[..., Tables]) -> Tables:
+    """The open tables of a fresh database in which every migration has run."""
+    return open_database(database_url)
