@@ -4,12 +4,13 @@ Text is neither lost nor repeated: the chunks of an Absatz, joined, are the Absa
 Absätze, so its Fundstelle is never wider than its text.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ingest.compose import Composed, Span, compose, write_sub
-from ingest.tree import Absatz, Act, Block, Provision
+from ingest.tree import Absatz, Block, Provision
 from normalize import identity
 from normalize.citation import label
 from normalize.payload import check_payload
@@ -19,6 +20,7 @@ CHUNKER_VERSION = "legal-1"
 MAX_CHARACTERS = 2000
 # A stem longer than this says more than the list needs; the embedder gets only its end.
 _LONGEST_STEM = 400
+_INNERMOST = 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +168,10 @@ def _pages(blocks: Sequence[Block], composed: Composed, piece: Piece) -> list[in
 
 
 def split(composed: Composed, limit: int) -> list[Piece]:
-    """Cut a text into pieces of at most `limit` characters at the borders of its units.
+    """Cut a text into as few pieces of at most `limit` characters as it takes, of about equal size, between its units.
 
-    Of the cuts in the second half of a piece the one at the outermost unit wins (a whole Nr. rather than a lit.), then
-    the last. Only a unit that is too long by itself is cut inside, at a blank.
+    Of the cuts near the ideal size the one before the outermost unit wins (a whole Nr. rather than a lit.), then the
+    nearest. Only a unit that is too long by itself is cut inside, at a blank.
     """
     text = composed.text
     if len(text) <= limit:
@@ -178,7 +180,9 @@ def split(composed: Composed, limit: int) -> list[Piece]:
     pieces: list[Piece] = []
     start = 0
     while len(text) - start > limit:
-        cut = _best_cut(cuts, start, limit)
+        left = len(text) - start
+        ideal = left / math.ceil(left / limit)
+        cut = _best_cut(cuts, start, ideal, limit)
         if cut is None:
             cut = _blank_before(text, start, start + limit)
         pieces.append(_trimmed(composed, start, cut))
@@ -188,18 +192,21 @@ def split(composed: Composed, limit: int) -> list[Piece]:
 
 
 def _cuts(composed: Composed) -> list[tuple[int, int]]:
-    """Return (position, depth) of every place where a unit or block begins; depth 0 is outermost."""
-    depths: dict[int, int] = {start: 9 for start, _ in composed.blocks}
+    """Return (position, depth) of every place where a unit or block begins; depth 1 is outermost."""
+    depths: dict[int, int] = {start: _INNERMOST for start, _ in composed.blocks}
     for unit in composed.units:
-        depths[unit.start] = min(depths.get(unit.start, 9), len(unit.path))
+        depths[unit.start] = min(depths.get(unit.start, _INNERMOST), len(unit.path))
     return sorted(depths.items())
 
 
-def _best_cut(cuts: Sequence[tuple[int, int]], start: int, limit: int) -> int | None:
-    window = [(position, depth) for position, depth in cuts if start + limit // 2 <= position <= start + limit]
-    if not window:
-        window = [(position, 0) for position, _ in cuts if start < position <= start + limit]
-    return min(window, key=lambda cut: (cut[1], -cut[0]))[0] if window else None
+def _best_cut(cuts: Sequence[tuple[int, int]], start: int, ideal: float, limit: int) -> int | None:
+    near = [cut for cut in cuts if start + 0.6 * ideal <= cut[0] <= start + min(1.4 * ideal, limit)]
+    any_size = near or [cut for cut in cuts if start < cut[0] <= start + limit]
+    if not any_size:
+        return None
+    if not near:
+        return max(position for position, _ in any_size)
+    return min(near, key=lambda cut: (cut[1], abs(cut[0] - start - ideal)))[0]
 
 
 def _blank_before(text: str, start: int, end: int) -> int:
@@ -228,7 +235,3 @@ def _stem(composed: Composed, position: int) -> str:
 def _is_sibling(unit: Span, item: Span) -> bool:
     return unit.path[:-1] == item.path[:-1] and unit.path[-1].level == item.path[-1].level
 
-
-def chunked_characters(act: Act) -> int:
-    """Return how many characters of law text an act has (for progress and plans)."""
-    return sum(len(block.text) for p in act.provisions for a in p.absaetze for block in a.blocks)

@@ -62,15 +62,15 @@ def _load(entry: Entry, files: Sequence[Path], laws: LawTable, where: str) -> Lo
     act, source_format = _joined(parts)
     origin = ", ".join(file.name for file in files)
     law = laws.by_celex(act.celex) if act.celex else None
-    short = entry.short or _same_spelling(entry.code, act.short) or entry.code or act.short
-    if short is None and law is not None:
-        short = law.short
-    short = short or _eu_short(act)
+    if act.short is None and act.key is not None:
+        law = laws.by_code(act.key) or laws.resolve(act.key)
+    printed = act.short or (law.short if law is not None else None) or act.key or _eu_short(act)
+    short = entry.short or _same_spelling(entry.code, printed) or entry.code or printed
     document_id = entry.id or act.document_id
     if short is None or document_id is None:
         missing = "code" if short is None else "id"
         raise UsageError(f"{origin} does not say its {missing}: add '{missing}:' to its entry ({where}).")
-    code = (entry.code or (law.code if law is not None and act.code is None else None) or short).upper()
+    code = (entry.code or act.code or (law.code if law is not None else None) or short).upper()
     name = entry.name or act.name
     if entry.name is None and law is not None and act.code is None:
         name = law.name

@@ -74,7 +74,7 @@ def plan_document(expected: Expected, stored: Sequence[PointSketch]) -> Document
     for norm, points in _by_norm(missing).items():
         earlier = before.get(norm)
         if earlier is None:
-            new += [point.label for point in points]
+            new += [point.name for point in points]
             continue
         left = Counter(point.chunk_hash for point in earlier)
         for point in points:
@@ -82,7 +82,7 @@ def plan_document(expected: Expected, stored: Sequence[PointSketch]) -> Document
                 left[point.chunk_hash] -= 1
                 unchanged += 1
             else:
-                changed.append(point.label)
+                changed.append(point.name)
         if len(points) == len(earlier) == 1 and _same_vectors(points[0], earlier[0]):
             reuse[str(points[0].id)] = earlier[0]
     still = {(point.article, point.paragraph) for point in expected.points}
@@ -91,7 +91,7 @@ def plan_document(expected: Expected, stored: Sequence[PointSketch]) -> Document
         new=new,
         changed=changed,
         unchanged=unchanged,
-        obsolete=[point.label for norm, points in before.items() if norm not in still for point in points],
+        obsolete=[point.name for norm, points in before.items() if norm not in still for point in points],
         write=frozenset(str(point.id) for point in missing),
         rewrite=frozenset(str(point.id) for point in kept if point.digest != present[str(point.id)].digest),
         reuse=reuse,

@@ -32,7 +32,8 @@ _LEGACY_NAMES = ("regulation_code", "regulation_id", "regulation_short", "regula
 class PointSketch:
     """A point without its text and vectors, as stored or as expected; small enough to hold 300,000 of them.
 
-    `digest` stands for all light fields of the payload; `names` are the law's names in an older payload.
+    `name` is what to call it in a list, `digest` stands for all light fields of the payload, `names` are the law's names
+    in an older payload.
     """
 
     id: PointId
@@ -43,7 +44,8 @@ class PointSketch:
     article: str | None
     paragraph: str | None
     sub: str | None
-    label: str
+    label: str | None
+    name: str
     header: str | None
     rules: tuple[str | None, str | None]
     names: tuple[str, ...]
@@ -71,7 +73,8 @@ def sketch(record: Record) -> PointSketch:
         article=_interned(article),
         paragraph=_interned(paragraph),
         sub=_interned(payload.get("sub")),
-        label=_name(record),
+        label=_interned(payload.get("article_label")),
+        name=intern(_name(record)),
         header=_interned(payload.get("section_header")),
         rules=(_interned(payload.get("chunker_version")), _interned(payload.get("normalizer_version"))),
         names=names,

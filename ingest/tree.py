@@ -58,7 +58,8 @@ class Provision:
 class Act:
     """One document as its reader understood it; what the source does not say is None.
 
-    `names` are further names the act is known by (database key, long title), for matching old points and hints.
+    `short` is the law as people cite it; `key` a database's key for it ("BGBEG" for the EGBGB), which is none. `names`
+    are further names the act is known by (database key, long title), for matching old points and hints.
     """
 
     document_id: str | None
@@ -70,6 +71,7 @@ class Act:
     language: str
     provisions: tuple[Provision, ...]
     names: tuple[str, ...] = ()
+    key: str | None = None
     celex: str | None = None
     doc_type: str | None = None
     year: int | None = None

@@ -168,7 +168,7 @@ def make_receipt(collection: str, evidence: Evidence, *, sample: float, seed: in
 def check_present(evidence: Evidence) -> Check:
     """Every expected chunk is in the store."""
     missing = [
-        point.label
+        point.name
         for document in evidence.expected
         for point in _without(document.points, evidence.current[document.names.document_id])
     ]
@@ -184,14 +184,14 @@ def check_same(evidence: Evidence) -> Check:
     """Every chunk in the store has the hash and the payload the source gives."""
     wanted = {str(p.id): p for document in evidence.expected for p in document.points}
     held = [p for points in evidence.current.values() for p in points]
-    other = [p.label for p in held if (p.digest, p.chunk_hash) != (wanted[str(p.id)].digest, wanted[str(p.id)].chunk_hash)]
+    other = [p.name for p in held if (p.digest, p.chunk_hash) != (wanted[str(p.id)].digest, wanted[str(p.id)].chunk_hash)]
     return _check("hash and payload are as the source gives them", len(held), other)
 
 
 def check_citations(evidence: Evidence) -> Check:
     """No chunk in the store is without article or label."""
     held = [p for points in evidence.current.values() for p in points]
-    bare = [str(p.id) for p in held if not p.article or not p.label or p.label.startswith("point ")]
+    bare = [str(p.id) for p in held if not p.article or not p.label]
     return _check("article and label are filled", len(held), bare)
 
 

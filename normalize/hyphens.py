@@ -27,16 +27,16 @@ _LINE_HYPHEN: Final = re.compile(
 _LEFT: Final = re.compile(r"[^\W_]+(?:[.'’/\-\u2010\u2011][^\W_]+)*$")
 _RIGHT: Final = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _REST_OF_WORD: Final = re.compile(rf"(?:(?![{HYPHENS}][ \t\u00a0]*+{_LINE})[^\s\ufffe])*+")
-_BROKEN: Final = re.compile(rf"\S*+(?:[{HYPHENS}][ \t\u00a0]*+{_LINE}|\ufffe)\s*+\S*+")
 _BLANKS: Final = re.compile(r"[ \t\u00a0]*+")
 _BETWEEN: Final = {"word": "", "compound": "-", "suspended": "- "}
 _LONGEST_WORD: Final = 80
-_WORD: Final = re.compile(rf"[^\W\d_]+(?:[{HYPHENS}][^\W\d_]+)*")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _CONJUNCTIONS: Final = frozenset(["und", "oder", "bzw", "beziehungsweise", "sowie"])
 # These stand after a suspended part too ("ein- bis zweimal"), but also end words ("den-noch"): the counter may object.
 _RARE_CONJUNCTIONS: Final = frozenset(["als", "bis", "noch", "wie"])
-_ADJECTIVE_ENDING: Final = re.compile(r"(?:lich|isch|ig|al|iv|är|ell|bar|los|sam)$")
-_INFLECTED_ADJECTIVE: Final = re.compile(r"[a-zäöüß]{3,}(?:lich|isch|ig|al|iv|är|ell|bar|los|sam)(?:e[mnrs]?)?$")
+_ADJECTIVE: Final = re.compile(r"[^\W\d_][a-zäöüß]{2,}(?:lich|isch|ig|iv|är|iell|onal)")
+_INFLECTED_ADJECTIVE: Final = re.compile(r"[a-zäöüß]{3,}(?:lich|isch|ig|al|iv|är|ell|bar)(?:e[mnrs]?)?")
+_INSIDE_COMPOUNDS: Final = frozenset(["an", "am", "auf", "im", "in", "ohne", "von", "zu", "zum", "zur"])
 _HYPHENATION_LANGUAGE: Final = "de_DE"
 
 
@@ -59,10 +59,10 @@ class Joined:
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
-    """Count the words of some texts, compounds with their hyphens; words that a line end cuts are not counted."""
+    """Count the words of some texts, compounds with their hyphens; a word that a line end cuts counts as two."""
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update(_WORD.findall(_BROKEN.sub(" ", text)))
+        counts.update(_WORD.findall(text.replace("\u00ad", "")))
     return counts
 
 
@@ -86,8 +86,10 @@ def decide(left: str, right: str, known: Mapping[str, int]) -> Decision:
         return Decision("word" if joined >= compound else "compound", "counted")
     if last.isupper():
         return Decision("compound", "case")  # "EU-weit", "E-mail"
-    if last.islower() and _ADJECTIVE_ENDING.search(last) and _INFLECTED_ADJECTIVE.match(first):
+    if _ADJECTIVE.fullmatch(last) and _INFLECTED_ADJECTIVE.fullmatch(first):
         return Decision("compound", "parts")  # "öffentlich-rechtlich"
+    if first in _INSIDE_COMPOUNDS and first != right:
+        return Decision("compound", "parts")  # "Windenergie-auf-See-Gesetz"
     if len(last) > 1 and len(last) in _hyphenation_points(last + first):
         return Decision("word", "dictionary")
     if len(last) > 1 and len(first) > 1:
@@ -113,7 +115,9 @@ def join_line_ends(text: str, known: Mapping[str, int]) -> tuple[str, list[Joine
         left = _LEFT.search("".join(parts[-2:])[-_LONGEST_WORD:])
         right = _RIGHT.match(text, hyphen.end())
         if left is None or right is None:
-            continue  # a dash, or a hyphen before a bracket: nothing was cut
+            parts.append(hyphen.group())  # a dash, or a hyphen before a bracket: nothing was cut
+            position = hyphen.end()
+            continue
         decision = decide(left.group(), right.group(), known)
         between = _BETWEEN[decision.kind]
         done.append(Joined(left.group(), right.group(), f"{left.group()}{between}{right.group()}", decision))

@@ -15,7 +15,6 @@ from typing import Any
 
 from normalize.citation import Style
 from normalize.euacts import read_act
-from normalize.units import ROMAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +60,15 @@ _LONGEST = 32
 
 
 @lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
+def _key(word: str) -> str:
+    """Return what a word is compared by: an abbreviation (BDSG, GewO, G, 2, II) by itself, any other word by its stem.
+
+    Words in capitals ("BUNDESDATENSCHUTZGESETZ") are words, not abbreviations.
+    """
+    capitals = sum(letter.isupper() for letter in word)
+    if not word.isalpha() or len(word) < 3 or (capitals > 1 and not (capitals == len(word) > 8)):
+        return word
     return _ENDING.sub("", word.lower().replace("ß", "ss"))
-
-
-def _is_abbreviation(word: str) -> bool:
-    """Whether a word is matched letter by letter: BDSG, GewO, G, 2, II; not Bundesdatenschutzgesetz."""
-    return not word.isalpha() or len(word) < 3 or sum(letter.isupper() for letter in word) > 1
 
 
 _Node = dict[str, Any]
@@ -78,7 +79,7 @@ _LAW = ""
 class LawTable:
     """An immutable table of laws, by code, CELEX number and name."""
 
-    __slots__ = ("_by_celex", "_by_code", "_exact", "_hand_kept", "_inflected", "_laws")
+    __slots__ = ("_by_celex", "_by_code", "_hand_kept", "_laws", "_names")
 
     def __init__(self, laws: Sequence[Law], hand_kept: int = 0) -> None:
         """Build the table; the first `hand_kept` laws win where a name is given to two laws."""
@@ -86,8 +87,7 @@ class LawTable:
         self._hand_kept = hand_kept
         self._by_code: dict[str, Law] = {}
         self._by_celex: dict[str, Law] = {}
-        self._exact: _Node = {}
-        self._inflected: _Node = {}
+        self._names: _Node = {}
         for index, law in enumerate(self._laws):
             self._by_code.setdefault(law.code, law)
             if law.celex:
@@ -159,38 +159,31 @@ class LawTable:
 
         The end is a word boundary, so BDSG is not found in "BDSGx" or "BDSG-Novelle".
         """
-        exact: _Node | None = self._exact
-        inflected: _Node | None = self._inflected
+        node: _Node | None = self._names
         best: tuple[Law, int] | None = None
-        steps = 0
         for steps in range(_LONGEST):
             word = _WORD.match(text, position)
-            if word is None or (steps == 0 and word.start(1) != position):
+            if word is None or node is None or (steps == 0 and word.start(1) != position):
                 break
             key = word.group(1)
-            if exact is not None:
-                exact = exact.get(key)
-            if inflected is not None:
-                inflected = inflected.get(_stem(key))
-            if exact is None and inflected is None:
+            node = node.get(_key(key))
+            if node is None:
                 break
             position = word.end(1)
-            entry = (exact and exact.get(_LAW)) or (inflected and inflected.get(_LAW))
-            if entry and entry[1] is not None and _is_boundary(text, position):
+            entry = node.get(_LAW)
+            if entry is not None and entry[1] is not None and _JOINED.match(text, position) is None:
                 best = (entry[1], position)
             if word.group(2) and key.isdigit():
                 position += 1
         return best
 
     def _enter(self, name: str, law: Law, rank: int) -> None:
-        words = [word.group(1) for word in _NAME_WORD.finditer(name)][:_LONGEST]
+        words = _NAME_WORD.findall(name)[:_LONGEST]
         if not words:
             return
-        letters = [word for word in words if not word.isdigit() and not ROMAN.fullmatch(word)]
-        exact = any(_is_abbreviation(word) for word in letters) and len(words) <= 4
-        node = self._exact if exact else self._inflected
+        node = self._names
         for word in words:
-            node = node.setdefault(word if exact else _stem(word), {})
+            node = node.setdefault(_key(word), {})
         held = node.get(_LAW)
         if held is None or rank < held[0]:
             node[_LAW] = (rank, law)
@@ -199,11 +192,8 @@ class LawTable:
 
 
 _NAME_WORD = re.compile(r"([^\W_]+)")
+# A name goes on here, so that "BDSG" is not found in "BDSGx" or "BDSG-Novelle"; "-neu" and "-alt" are editions.
 _JOINED = re.compile(r"[^\W_]|-(?!(?:neu|alt|[an]F)\b)[^\W_]")
-
-
-def _is_boundary(text: str, position: int) -> bool:
-    return _JOINED.match(text, position) is None
 
 
 @lru_cache(maxsize=1)

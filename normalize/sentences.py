@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Final
 
+SPLITTER_VERSION: Final = 1  # goes up whenever any text may be split otherwise
+
 _WORDS: Final[Mapping[str, frozenset[str]]] = {
     name: frozenset(words)
     for name, words in tomllib.loads(

@@ -2,13 +2,12 @@
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from relink.chunks import LinkChunk
-from relink.seeds import Integers, SeedIndex, build_index
+from relink.seeds import SeedIndex, build_index
 from relink.skeleton import fold_all
 
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -24,26 +23,22 @@ class Corpus:
 
     chunks: tuple[LinkChunk, ...]
     letters: str
-    starts: Integers
-    document_starts: Integers
+    starts: list[int]
+    document_starts: list[int]
     seeds: SeedIndex
-    by_hash: dict[str, tuple[int, ...]]
     laws: dict[str, tuple[int, ...]]
 
     def chunk_at(self, position: int) -> int:
         """Return the number of the chunk that holds a letter."""
-        return int(np.searchsorted(self.starts, position, side="right")) - 1
+        return bisect_right(self.starts, position) - 1
 
     def document_of(self, chunk: int) -> int:
         """Return the number of the document that holds a chunk."""
-        return int(np.searchsorted(self.document_starts, chunk, side="right")) - 1
+        return bisect_right(self.document_starts, chunk) - 1
 
     def document_range(self, document: int) -> tuple[int, int]:
         """Return the first letter of a document and the end of its last."""
-        return (
-            int(self.starts[self.document_starts[document]]),
-            int(self.starts[self.document_starts[document + 1]]),
-        )
+        return self.starts[self.document_starts[document]], self.starts[self.document_starts[document + 1]]
 
     def documents_of_hint(self, hint: str) -> tuple[int, ...]:
         """Return the documents that a known regulation (code, short name or name, in any spelling) may mean."""
@@ -65,12 +60,12 @@ def _hint_keys(hint: str) -> list[str]:
     return [key for key in keys if key]
 
 
-def _laws(chunks: Sequence[LinkChunk], document_starts: Integers) -> dict[str, tuple[int, ...]]:
+def _laws(chunks: Sequence[LinkChunk], firsts: Sequence[int]) -> dict[str, tuple[int, ...]]:
     """Return the documents of each name; a code or short name goes before a full name that reads the same."""
     laws: dict[str, tuple[int, ...]] = {}
     for names in (("regulation_code", "regulation_short"), ("regulation_name",)):
         found: dict[str, list[int]] = {}
-        for document, first in enumerate(document_starts[:-1].tolist()):
+        for document, first in enumerate(firsts):
             keys = {_key(name) for field in names if (name := getattr(chunks[first], field))}
             for key in sorted(keys - {""}):
                 found.setdefault(key, []).append(document)
@@ -84,16 +79,11 @@ def build_corpus(chunks: Sequence[LinkChunk], threads: int = 2) -> Corpus:
     firsts = [
         i for i, chunk in enumerate(chunks) if i == 0 or chunk.document_id != chunks[i - 1].document_id
     ]
-    document_starts = np.array([*firsts, len(chunks)], dtype=np.int64)
-    by_hash: dict[str, tuple[int, ...]] = {}
-    for i, chunk in enumerate(chunks):
-        by_hash[chunk.chunk_hash] = (*by_hash.get(chunk.chunk_hash, ()), i)
     return Corpus(
         chunks=tuple(chunks),
         letters=folded.letters,
-        starts=folded.starts,
-        document_starts=document_starts,
+        starts=folded.starts.tolist(),
+        document_starts=[*firsts, len(chunks)],
         seeds=build_index(folded.codes(), threads),
-        by_hash=by_hash,
-        laws=_laws(chunks, document_starts),
+        laws=_laws(chunks, firsts),
     )

@@ -49,12 +49,19 @@ def _hashes(letters: NDArray[np.uint8]) -> Words:
     return mixed
 
 
-def _window_minima(hashes: Words) -> NDArray[np.bool_]:
-    """Return where a hash is the least of some window of W that holds it."""
+def _window_minima(hashes: Words, broken: Integers | None) -> NDArray[np.bool_]:
+    """Return where a hash is the least of some window of W that holds it.
+
+    With `broken` k-mers only windows count that are whole and hold none of them.
+    """
     padded = np.concatenate([np.full(W - 1, _NONE), hashes, np.full(W - 1, _NONE)])
     least = np.minimum(padded[:-1], padded[1:])
     least = np.minimum(least[:-2], least[2:])
     least = np.minimum(least[:-1], padded[W - 1 :])
+    if broken is not None:
+        least[: W - 1] = least[-(W - 1) :] = 0
+        for back in range(W):
+            least[broken + back] = 0
     # the largest of the minima of all windows over a position: its own hash if and only if it is one of them
     largest = np.maximum(least[:-1], least[1:])
     largest = np.maximum(largest[:-2], largest[2:])
@@ -65,18 +72,21 @@ def _window_minima(hashes: Words) -> NDArray[np.bool_]:
 def minimizers(letters: NDArray[np.uint8], breaks: Integers | None = None) -> tuple[Words, Integers]:
     """Return hash (upper bits) and position of each seed of the letters, in order.
 
-    `breaks` are positions at which a new text begins: no k-mer goes over one.
+    `breaks` are positions at which a new text begins: no k-mer and no window goes over one, so that each text has
+    only seeds that it has inside any longer text too.
     """
     if letters.size < K:
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
     hashes = _hashes(letters)
-    real = np.ones(hashes.size, dtype=np.bool_)
+    broken: Integers | None = None
     if breaks is not None:
-        for back in range(1, K):
-            over = breaks - back
-            real[over[(over >= 0) & (over < real.size)]] = False
-        hashes[~real] = _NONE
-    chosen = np.flatnonzero(_window_minima(hashes) & real)
+        over = (breaks[:, None] - np.arange(1, K)).ravel()
+        broken = np.unique(over[(over >= 0) & (over < hashes.size)])
+        hashes[broken] = _NONE
+    minimal = _window_minima(hashes, broken)
+    if broken is not None:
+        minimal[broken] = False
+    chosen = np.flatnonzero(minimal)
     return hashes[chosen] >> _SHIFT, chosen
 
 

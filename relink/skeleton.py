@@ -18,6 +18,7 @@ Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
 
 _CONFUSED = str.maketrans("lj10", "iiio")
+_AS_WRITTEN = frozenset("lj10")
 _BREAK = "\x00"
 _BREAK_CODE = 1
 _SEVERAL = b"\x02"
@@ -109,23 +110,24 @@ def fold_positions(text: str) -> tuple[str, NDArray[np.int64]]:
     """Return the skeleton of one text and, for each of its letters, the position of its character in the text."""
     single, several = _tables()
     masked = ABSATZ_NUMBER.sub(lambda found: " " * len(found[0]), text.replace(_BREAK, " "))
-    letters: list[str] = []
-    positions: list[int] = []
-    for position, character in enumerate(masked):
-        code = ord(character)
-        if code >= _PLANE:
-            continue
-        folded = several[code] if code in several else chr(single[code]) if single[code] else ""
-        letters.append(folded)
-        positions += [position] * len(folded)
-    return "".join(letters), np.array(positions, dtype=np.int64)
+    wide = np.frombuffer(masked.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    folded = np.where(wide < _PLANE, single[np.minimum(wide, _PLANE - 1)], 0)
+    lengths = (folded != 0).astype(np.int64)
+    wider = np.flatnonzero(folded == _SEVERAL[0]).tolist()
+    for position in wider:
+        lengths[position] = len(several[int(wide[position])])
+    positions = np.repeat(np.arange(wide.size), lengths)
+    letters = np.repeat(folded, lengths)
+    for position in wider:
+        letters[positions == position] = list(several[int(wide[position])].encode("ascii"))
+    return letters.astype(np.uint8).tobytes().decode("ascii"), positions
 
 
-def strict_letters(text: str) -> list[str]:
-    """Return the same letters as `fold`, but each as written apart from case: what tells near twins apart.
+def written_letters(text: str) -> str:
+    """Return the same letters as `fold`, but those that scans confuse as they are written.
 
-    The list is as long as the skeleton, so that equal skeletons compare letter by letter ("Buchstabe i" and
-    "Buchstabe j" have one skeleton).
+    As long as the skeleton, so that equal skeletons compare letter by letter: "Buchstabe i" and "Buchstabe j" have one.
     """
-    _, positions = fold_positions(text)
-    return [text[position].casefold() for position in positions.tolist()]
+    letters, positions = fold_positions(text)
+    written = [text[position].casefold() for position in positions.tolist()]
+    return "".join(c if c in _AS_WRITTEN else letter for c, letter in zip(written, letters, strict=True))

@@ -21,3 +21,5 @@ def shared() -> Path:
     if folder is None:
         pytest.skip("real law texts are absent: set FUNDSTELLE_SHARED to the folder that holds corpus/ and gold/")
     return folder
+
+pytest_plugins = ["tests.postgres_fixtures"]

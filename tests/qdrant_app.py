@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import anyio
+import numpy as np
 import uvicorn
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from qdrant_client import QdrantClient, models
@@ -117,6 +118,7 @@ class QdrantApp:
         self.faults = Faults()
         self.log: list[Seen] = []
         self._indexes: dict[str, dict[str, str]] = {}
+        self._dense: dict[str, dict[Any, dict[str, list[float]]]] = {}
         self._api_key = api_key
         self._strict = strict
         self._keeps_metadata = keeps_metadata
@@ -237,7 +239,7 @@ class QdrantApp:
             if self.client.collection_exists(name):
                 raise RefusedError(409, f"Wrong input: Collection `{name}` already exists!")
             wanted = models.CreateCollection.model_validate(raw)
-            self._indexes[name] = {}
+            self._indexes[name], self._dense[name] = {}, {}
             return self.client.create_collection(
                 name,
                 vectors_config=wanted.vectors,
@@ -264,12 +266,16 @@ class QdrantApp:
         self._check_strict(name, raw)
         client = self.client
         if rest == "points" and method == "PUT":
-            if "batch" in raw:
-                return client.upsert(name, models.Batch.model_validate(raw["batch"]))
-            return client.upsert(name, TypeAdapter(list[models.PointStruct]).validate_python(raw["points"]))
+            points = TypeAdapter(list[models.PointStruct]).validate_python(raw["points"])
+            result = client.upsert(name, points)
+            self._keep_dense(name, points)
+            return result
         if rest == "points":
-            return client.retrieve(
-                name, raw["ids"], with_payload=_with_payload(raw, True), with_vectors=raw.get("with_vector", False)
+            return self._with_kept(
+                name,
+                client.retrieve(
+                    name, raw["ids"], with_payload=_with_payload(raw, True), with_vectors=raw.get("with_vector", False)
+                ),
             )
         if rest == "points/delete":
             return client.delete(name, _selector(raw))
@@ -293,7 +299,7 @@ class QdrantApp:
                 with_payload=_with_payload(raw, True),
                 with_vectors=wanted.with_vector or False,
             )
-            return {"points": page, "next_page_offset": offset}
+            return {"points": self._with_kept(name, page), "next_page_offset": offset}
         if rest == "points/count":
             counted = models.CountRequest.model_validate(raw)
             if counted.exact is not True:
@@ -304,6 +310,27 @@ class QdrantApp:
         if rest == "points/query/batch":
             return [self._query(name, models.QueryRequest.model_validate(one)) for one in raw["searches"]]
         raise RefusedError(404, f"Not found: {rest}")
+
+    def _keep_dense(self, name: str, points: list[models.PointStruct]) -> None:
+        """Keep unit vectors bit for bit, as the server does; the local mode normalises them again."""
+        kept = self._dense[self._real(name)]
+        for point in points:
+            vectors: Any = point.vector if isinstance(point.vector, dict) else {"": point.vector}
+            kept[point.id] = {}
+            for key, value in vectors.items():
+                if isinstance(value, list):
+                    row = np.asarray(value, dtype=np.float32)
+                    if abs(float(row @ row) - 1.0) <= 1e-6:
+                        kept[point.id][key] = value
+
+    def _with_kept(self, name: str, records: list[models.Record]) -> list[models.Record]:
+        kept = self._dense[self._real(name)]
+        for record in records:
+            if isinstance(record.vector, dict):
+                record.vector.update({k: v for k, v in kept[record.id].items() if k in record.vector})
+            elif record.vector is not None:
+                record.vector = kept[record.id].get("", record.vector)
+        return records
 
     def _query(self, name: str, wanted: models.QueryRequest) -> Any:
         return self.client.query_points(

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qdrant_app import Server, serve
 from qdrant_client import QdrantClient
 
 from backends.vectors.edge import EdgeStore
 from backends.vectors.qdrant import QdrantStore, connect
 from backends.vectors.store import Layout, Point, PointId, SparseVector, VectorStore
+from tests.qdrant_app import Server, serve
 
 LAYOUT = Layout(dimension=8)
 INDEXES = {"regulation_code": "keyword", "chunk_index": "integer", "is_recital": "bool"}

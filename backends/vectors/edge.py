@@ -1,25 +1,19 @@
 """The embedded vector engine: Qdrant's own (`qdrant-edge-py`), one shard directory a collection, no server.
 
-`<home>/vectors/<collection>/` holds `shard/` (the engine's files) and `collection.json` (layout and metadata); locks
-lie in `<home>/vectors/.locks/`. One process at a time has a collection open, for reading too: the engine can no more.
-
 What differs from a server on purpose: search is exact. The engine builds no graph index (for 60,000 points of 256
 dimensions that takes 30 s, and saves next to nothing of the 5 ms an exact search needs), so rankings are reproducible.
 """
 
-import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 from uuid import UUID
 
 import qdrant_edge as engine
-from filelock import FileLock, Timeout
 
-from backends.vectors import sidecar
+from backends.vectors import edge_shards
 from backends.vectors.batches import POINT_BYTES, by_bytes
 from backends.vectors.checks import (
     check_ids,
@@ -30,6 +24,7 @@ from backends.vectors.checks import (
     payload_bytes,
 )
 from backends.vectors.edge_models import from_id, from_record, to_filter, to_point
+from backends.vectors.edge_shards import OpenShard, engine_errors
 from backends.vectors.ranking import ranked
 from backends.vectors.store import (
     Collection,
@@ -44,34 +39,10 @@ from backends.vectors.store import (
     Where,
     batched_ids,
 )
-from normalize.errors import FundstelleError, LockedError, StoreError
+from normalize.errors import StoreError
 
 _ID_PAGE = 10_000
 _WRITE_IDS = 5_000
-# In KB of vectors: high enough that the engine never builds a graph.
-_NO_GRAPH = 10**12
-
-_KINDS: Mapping[str, engine.PayloadSchemaType] = {
-    "keyword": engine.PayloadSchemaType.Keyword,
-    "integer": engine.PayloadSchemaType.Integer,
-    "bool": engine.PayloadSchemaType.Bool,
-}
-_DISTANCES: Mapping[str, engine.Distance] = {
-    "Cosine": engine.Distance.Cosine,
-    "Dot": engine.Distance.Dot,
-    "Euclid": engine.Distance.Euclid,
-    "Manhattan": engine.Distance.Manhattan,
-}
-
-
-@dataclass(slots=True)
-class _Open:
-    """A collection this process holds: its lock, its shard, its description, and whether it was written to."""
-
-    lock: FileLock
-    shard: engine.EdgeShard
-    about: sidecar.Sidecar
-    dirty: bool = False
 
 
 class EdgeStore:
@@ -85,7 +56,7 @@ class EdgeStore:
         """Use `<home>/vectors`; wait at most `lock_timeout` seconds for a collection another process holds."""
         self._root = home / "vectors"
         self._lock_timeout = lock_timeout
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, OpenShard] = {}
         self._guard = threading.RLock()
 
     def __enter__(self) -> Self:
@@ -101,16 +72,15 @@ class EdgeStore:
 
     def collections(self) -> list[str]:
         """Return the names of all collections, sorted."""
-        if not self._root.is_dir():
-            return []
-        return sorted(path.parent.name for path in self._root.glob("*/collection.json") if path.parent.name[0] != ".")
+        return edge_shards.names(self._root)
 
     def describe(self, collection: str) -> Collection | None:
         """Return what the collection is, or None if there is none of that name."""
-        if not self._exists(collection):
+        check_name(collection)
+        if not edge_shards.exists(self._root, collection):
             return None
         opened = self._get(collection)
-        with _engine(collection, "describe"):
+        with engine_errors(collection, "describe"):
             schema = opened.shard.info().payload_schema
         indexes = {field: str(about.data_type).rpartition(".")[2].lower() for field, about in sorted(schema.items())}
         return Collection(
@@ -133,34 +103,33 @@ class EdgeStore:
         It is built aside and moved into place, so a crash leaves it whole or not there.
         """
         check_name(collection)
-        if layout.distance not in _DISTANCES:
-            raise StoreError(f"Distance {layout.distance!r} is none of {', '.join(_DISTANCES)}; nothing was created.")
         with self._guard:
-            lock = self._open[collection].lock if collection in self._open else self._lock(collection)
+            if collection in self._open:
+                raise self._taken(collection)
+            lock = edge_shards.acquire(self._root, collection, self._lock_timeout)
             try:
-                if self._exists(collection):
-                    raise StoreError(f"Collection '{collection}' already exists in {self.where}; take another name.")
-                self._build(collection, layout, indexes, metadata)
+                if edge_shards.exists(self._root, collection):
+                    raise self._taken(collection)
+                edge_shards.build(self._root, collection, layout, indexes, metadata)
             finally:
-                if collection not in self._open:
-                    lock.release()
+                lock.release()
 
     def ensure_indexes(self, collection: str, indexes: Mapping[str, IndexKind]) -> list[str]:
         """Create the indexes that are missing and return their fields, sorted."""
         shard = self._get(collection).shard
-        with _engine(collection, "index"):
-            missing = sorted(set(indexes) - set(shard.info().payload_schema))
-            for field in missing:
-                shard.update(engine.UpdateOperation.create_field_index(field, _KINDS[indexes[field]]))
+        with engine_errors(collection, "index"):
+            present = shard.info().payload_schema
+            missing = {field: kind for field, kind in indexes.items() if field not in present}
+            edge_shards.create_indexes(shard, missing)
             shard.flush()
-        return missing
+        return sorted(missing)
 
     def set_metadata(self, collection: str, metadata: Mapping[str, Any]) -> None:
         """Merge the collection's own metadata."""
         with self._guard:
             opened = self._get(collection)
             about = replace(opened.about, metadata={**opened.about.metadata, **metadata})
-            sidecar.write(self._path(collection) / "collection.json", about)
+            edge_shards.describe(self._root, collection, about)
             opened.about = about
 
     def upsert(self, collection: str, points: Sequence[Point]) -> None:
@@ -168,7 +137,7 @@ class EdgeStore:
         opened = self._get(collection)
         layout = opened.about.layout
         sized = check_points(collection, layout, points)
-        with _engine(collection, "write to"):
+        with engine_errors(collection, "write to"):
             opened.dirty = True
             for batch in by_bytes(sized):
                 opened.shard.update(engine.UpdateOperation.upsert_points([to_point(layout, one) for one in batch]))
@@ -181,7 +150,7 @@ class EdgeStore:
             (point_id, POINT_BYTES + payload_bytes(collection, point_id, payloads[point_id])) for point_id in payloads
         ]
         opened = self._get(collection)
-        with _engine(collection, "write to"):
+        with engine_errors(collection, "write to"):
             for batch in by_bytes(sized):
                 found = {from_id(record.id) for record in opened.shard.retrieve(list(batch), False, False)}
                 absent = [point_id for point_id in batch if point_id not in found]
@@ -199,7 +168,7 @@ class EdgeStore:
         """Delete exactly these points; ids that are not there are no error."""
         check_ids(collection, ids)
         opened = self._get(collection)
-        with _engine(collection, "delete from"):
+        with engine_errors(collection, "delete from"):
             opened.dirty = True
             for batch in batched_ids(ids, _WRITE_IDS):
                 opened.shard.update(engine.UpdateOperation.delete_points(list(batch)))
@@ -213,7 +182,7 @@ class EdgeStore:
         opened = self._get(collection)
         records: list[Record] = []
         for batch in batched_ids(dict.fromkeys(ids), _WRITE_IDS):
-            with _engine(collection, "read"):
+            with engine_errors(collection, "read"):
                 found = opened.shard.retrieve(list(batch), payload or False, vectors)
                 records.extend(from_record(opened.about.layout, one) for one in found)
         return records
@@ -240,7 +209,7 @@ class EdgeStore:
         segment the distinct ids are counted.
         """
         opened = self._get(collection)
-        with _engine(collection, "count"):
+        with engine_errors(collection, "count"):
             if opened.shard.info().segments_count == 1:
                 return int(opened.shard.count(engine.CountRequest(exact=True, filter=to_filter(where))))
             seen: set[PointId | UUID] = set()
@@ -284,16 +253,11 @@ class EdgeStore:
         check_name(collection)
         with self._guard:
             opened = self._open.pop(collection, None)
-            lock = opened.lock if opened else self._lock(collection)
+            lock = opened.lock if opened else edge_shards.acquire(self._root, collection, self._lock_timeout)
             try:
                 if opened:
                     opened.shard.close()
-                if self._exists(collection):
-                    doomed = self._root / f".dropped-{collection}"
-                    shutil.rmtree(doomed, ignore_errors=True)
-                    self._path(collection).rename(doomed)
-                    sidecar.sync_directory(self._root)
-                    shutil.rmtree(doomed)
+                edge_shards.remove(self._root, collection)
             finally:
                 lock.release()
 
@@ -301,79 +265,22 @@ class EdgeStore:
         """Flush and release everything; give back the space of deleted points where that is worth it."""
         with self._guard:
             while self._open:
-                collection, opened = self._open.popitem()
-                try:
-                    with _engine(collection, "close"):
-                        if opened.dirty:
-                            # Cheap by design: merges and vacuums when the engine's own thresholds (a fifth of a
-                            # segment deleted) are passed, else returns at once. Safe to kill at any moment.
-                            opened.shard.optimize()
-                        opened.shard.close()
-                finally:
-                    opened.lock.release()
+                edge_shards.close(*self._open.popitem())
 
-    def _path(self, collection: str) -> Path:
-        check_name(collection)
-        return self._root / collection
-
-    def _exists(self, collection: str) -> bool:
-        return (self._path(collection) / "collection.json").is_file()
-
-    def _lock(self, collection: str) -> FileLock:
-        locks = self._root / ".locks"
-        locks.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(locks / f"{collection}.lock", thread_local=False)
-        try:
-            lock.acquire(timeout=self._lock_timeout, poll_interval=0.02)
-        except Timeout:
-            raise LockedError(
-                f"Collection '{collection}' of the embedded vector store is in use by another run, which holds the "
-                f"lock {lock.lock_file} (waited {self._lock_timeout:g} s); wait for that run to end and try again."
-            ) from None
-        return lock
-
-    def _get(self, collection: str) -> _Open:
+    def _get(self, collection: str) -> OpenShard:
         """Return the open collection, opening and locking it at first use."""
+        check_name(collection)
         with self._guard:
-            if collection in self._open:
-                return self._open[collection]
-            if not self._exists(collection):
-                raise StoreError(
-                    f"There is no collection '{collection}' in {self.where}; check the name or ingest into it first."
-                )
-            lock = self._lock(collection)
-            try:
-                about = sidecar.read(self._path(collection) / "collection.json")
-                with _engine(collection, "open"):
-                    shard = engine.EdgeShard.load(str(self._path(collection) / "shard"))
-            except BaseException:
-                lock.release()
-                raise
-            self._open[collection] = _Open(lock, shard, about)
+            if collection not in self._open:
+                if not edge_shards.exists(self._root, collection):
+                    raise StoreError(
+                        f"There is no collection '{collection}' in {self.where}; check the name or ingest into it first."
+                    )
+                self._open[collection] = edge_shards.load(self._root, collection, self._lock_timeout)
             return self._open[collection]
 
-    def _build(
-        self, collection: str, layout: Layout, indexes: Mapping[str, IndexKind], metadata: Mapping[str, Any]
-    ) -> None:
-        draft = self._root / f".new-{collection}"
-        shutil.rmtree(draft, ignore_errors=True)
-        (draft / "shard").mkdir(parents=True)
-        dense = engine.EdgeVectorParams(size=layout.dimension, distance=_DISTANCES[layout.distance])
-        sparse = {layout.sparse: engine.EdgeSparseVectorParams(modifier=engine.Modifier.Idf)} if layout.sparse else None
-        config = engine.EdgeConfig(
-            vectors={layout.dense: dense},
-            sparse_vectors=sparse,
-            optimizers=engine.EdgeOptimizersConfig(indexing_threshold=_NO_GRAPH),
-        )
-        with _engine(collection, "create"):
-            shard = engine.EdgeShard.create(str(draft / "shard"), config)
-            for field in sorted(indexes):
-                shard.update(engine.UpdateOperation.create_field_index(field, _KINDS[indexes[field]]))
-            shard.flush()
-            shard.close()
-        sidecar.write(draft / "collection.json", sidecar.Sidecar(layout, metadata))
-        draft.rename(self._path(collection))
-        sidecar.sync_directory(self._root)
+    def _taken(self, collection: str) -> StoreError:
+        return StoreError(f"Collection '{collection}' already exists in {self.where}; take another name.")
 
     def _pages(
         self, collection: str, where: Where | None, payload: bool | list[str], vectors: bool, batch: int
@@ -382,7 +289,7 @@ class EdgeStore:
         conditions = to_filter(where)
         offset: PointId | UUID | None = None
         while True:
-            with _engine(collection, "read"):
+            with engine_errors(collection, "read"):
                 page, offset = shard.scroll(
                     engine.ScrollRequest(
                         offset=offset,
@@ -415,22 +322,7 @@ class EdgeStore:
                 with_payload=payload or False,
                 params=engine.SearchParams(exact=True),
             )
-            with _engine(collection, "search"):
+            with engine_errors(collection, "search"):
                 return [Hit(from_id(one.id), one.score, one.payload or {}) for one in shard.query(request)]
 
         return ranked(fetch, limit)
-
-
-@contextmanager
-def _engine(collection: str, doing: str) -> Iterator[None]:
-    """Turn the engine's untyped exceptions into a StoreError of one sentence."""
-    try:
-        yield
-    except FundstelleError:
-        raise
-    except Exception as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise StoreError(
-            f"The embedded vector engine could not {doing} collection '{collection}': {reason}; check the free space "
-            "and the permissions of the home directory, then run again."
-        ) from error

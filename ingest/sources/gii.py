@@ -39,6 +39,8 @@ _GONE = re.compile(
     r"[(\[]?\s*(?:weggefallen|aufgehoben|gestrichen|entfällt|entfallen|unbesetzt|frei)\s*[)\]]?[.;,]?\s*$"
 )
 _SKIPPED_PARTS = ("Inhaltsübersicht", "Inhaltsverzeichnis", "Gliederung", "Inhalt")
+# What the first norm says belongs to the title of the act (which directives it transposes).
+_HEAD_NOTE = "Amtlicher Hinweis"
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})")
 # A quotation that never ends within this many characters is a misprint, not amending text.
 _LONGEST_QUOTE = 60_000
@@ -54,7 +56,8 @@ def read_gii(data: bytes, origin: str) -> Act:
     if head is None or not (head.findtext("jurabk") or head.findtext("amtabk")):
         raise SourceError(f"{origin} is no complete gii-norm law: the first norm has no <jurabk>; get the file anew.")
     provisions = _qualify_articles(list(_provisions(norms)))
-    short = clean_inline(head.findtext("amtabk") or head.findtext("jurabk") or "")
+    short = clean_inline(head.findtext("amtabk") or "") or None
+    key = clean_inline(head.findtext("jurabk") or "") or None
     title = _heading(head.find("langue"))
     name = _heading(head.find("kurzue")) or title
     issued = head.findtext("ausfertigung-datum") or ""
@@ -62,8 +65,9 @@ def read_gii(data: bytes, origin: str) -> Act:
     names.update(dict.fromkeys(text for text in (name, title) if text))
     return Act(
         document_id=root.get("doknr") or norms[0].get("doknr"),
-        code=short.upper(),
+        code=(short or key or "").upper(),
         short=short,
+        key=key,
         name=name,
         style=_majority_style(provisions),
         date=_date(root.get("builddate") or norms[0].get("builddate") or ""),
@@ -111,8 +115,10 @@ def _provisions(norms: Sequence[etree._Element]) -> Iterator[Provision]:
         enbez = clean_inline(meta.findtext("enbez") or "")
         if enbez in _SKIPPED_PARTS:
             continue
-        if not enbez and (content is None or not text_of(content).strip() or norm is norms[0]):
+        if not enbez and (content is None or not text_of(content).strip()):
             continue
+        if norm is norms[0] and not enbez:
+            enbez = _HEAD_NOTE
         yield _provision(enbez, _heading(meta.find("titel")), content, norm, divisions)
 
 

@@ -20,7 +20,13 @@ _THIS = re.compile(
     r"(?:[A-ZÄÖÜ][a-zäöü]+)?(?:[Gg]esetz(?:buch)?(?:e?s)?|[Vv]erordnung|Richtlinie|Buche?s?|[Oo]rdnung|(?:Staats)?[Vv]ertrag(?:e?s)?|"
     r"Abkommens?|Übereinkommens?|Satzung|Beschlusses)(?![^\W_])"
 )
-_GENERIC = re.compile(r"(?:Gesetz(?:es)?|Verordnung|Richtlinie)(?![^\W_-])")
+_GENERIC = re.compile(
+    r"(?:[A-ZÄÖÜ][a-zäöü]+(?:en|er|es)\s)?(?:Gesetz(?:e?s)?|Verordnung|Richtlinie|(?:Staats|Tarif)?[Vv]ertrag(?:e?s)?|Abkommens?|"
+    r"Übereinkommens?|Konvention|Protokolls?|Pakt(?:e?s)?|Bekanntmachung|"
+    r"(?:Änderungs|Einführungs|Ausführungs|Zustimmungs|Durchführungs|Rahmen)(?:gesetz(?:e?s)?|verordnung|vereinbarung|abkommens?))"
+)
+_OF_BODY = re.compile(r"\s{1,4}(?:des|der)\s(?=[A-ZÄÖÜ])")
+_IN_VERSION = re.compile(r"\s{1,4}in\s(?:der|ihrer|seiner)\s(?:[a-zäöü]+\s)?(?:Fassung|bis|seit|ab|vom|im|am)\b")
 
 _REGIONS = (
     r"NRW|NW|BW|Bln|Bbg|BbgHG|SH|HH|LSA|MV|M-V|RP|RhPf|Nds|Saar|Thür|Hessen|Bayern|Berlin|Brandenburg|Bremen|Hamburg|Sachsen|"
@@ -36,9 +42,11 @@ _OF_LAND = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\d{1,2}\.\s)?(?:[A-ZÄÖÜ][^\W\d_]*|[a-z](?=[A-Z]))[^\W_]*(?:(?:[-.&]|\s?/\s?(?=[A-ZÄÖÜ]))(?:[A-ZÄÖÜ][^\W_]*|\d+))*"
 )
-_AGREEMENTS = re.compile(r"(?:[A-Z][a-zA-Z]{0,9}-?)?(?:TV|BV|NV|VO|AV|RV|ZP|FGr|DVO|Vertrag|TVÜ)$")
+_AGREEMENTS = re.compile(r"(?<![^\W_])(?:TV|MTV|BV|GBV|KBV|NV|ZP|FGr|VO)$")
+_PLAIN_WORD = frozenset({"NV", "BV", "GBV", "KBV"})
+"""Agreements that are told apart by a plain word: "NV Bühne", "BV Arbeitszeit"."""
 _MORE_NAME = re.compile(
-    r"\s(?:[A-ZÄÖÜ][^\W\d_]*(?:[-/.][A-ZÄÖÜ][^\W_]*)*|(?:19|20)\d\d(?!\s?[,./]\s?\d)|\d\d?(?=\s[A-ZÄÖÜ]{2})|[IVX]+)(?![^\W_])"
+    r"\s(?:[A-ZÄÖÜ][^\W\d_]*(?:[-/.][A-ZÄÖÜ][^\W_]*|-[a-zäöü]+)*|\d{1,2}-[A-Z]{2,}|\d\d(?![\d.,/])|(?:19|20)\d\d(?!\s?[,./]\s?\d)|\d\d?(?=\s[A-ZÄÖÜ]{2})|[IVX]+)(?![^\W_])"
 )
 _NOT_LAWS = frozenset(
     "BGH BAG BFH BSG BVerfG BVerwG BPatG EuGH EGMR EuG OLG LG AG VG OVG VGH FG LAG LSG SG KG RG BayObLG ArbG NJW NZA NVwZ "
@@ -50,7 +58,7 @@ _NOT_LAWS = frozenset(
 _LAWISH = (
     r"(?:[gG]esetz(?:buch)?(?:e?s|e)?|[vV]erordnung|[oO]rdnung|[rR]ichtlinien?|[sS]atzung|[vV]ertrag(?:e?s)?|[aA]bkommens?|"
     r"[üÜ]bereinkommens?|[üÜ]bereinkunft|[kK]onvention|[pP]rotokolls?|[cC]harta|[vV]ereinbarung|[sS]tatuts?|[kK]odex|[eE]rlass(?:es)?|"
-    r"[vV]erfassung|[gG]rundgesetz(?:e?s)?|VO|RL|Codes?|[bB]edingungen|[vV]erzeichnis(?:ses)?)"
+    r"[vV]erfassung|[gG]rundgesetz(?:e?s)?|VO|RL|Codes?|[bB]edingungen|[vV]erzeichnis(?:ses)?|[pP]akt(?:e?s)?)"
 )
 _NAME_WORD = r"[^\W_]+(?:[-–/.&][^\W_]+)*-?"
 _LONG_NAME = re.compile(
@@ -58,14 +66,14 @@ _LONG_NAME = re.compile(
     rf"(?:[A-ZÄÖÜ][^\W_]*(?:[-–][^\W_]+)*-?)??{_LAWISH}(?![^\W_])"
 )
 _COMPOUND = re.compile(
-    r"(?:[A-ZÄÖÜ][^\W_]*-\s?(?:und\s|,\s)){0,2}[A-ZÄÖÜ][^\W\d_]*(?:-[^\W\d_]+){0,4}?"
+    r"(?:Gesetz|Verordnung)(?=\s(?:zur|zum|zu|über|für)\s)|(?:[A-ZÄÖÜ][^\W_]*-\s?(?:und\s|,\s)){0,2}[A-ZÄÖÜ][^\W\d_]*(?:-[^\W\d_]+){0,4}?"
     r"(?:gesetz(?:buch)?|verordnung|ordnung|vertrag|Verordnung|Gesetz|Ordnung|abkommen|konvention)(?:e?s)?(?![^\W_-])"
 )
 _TITLE_START = re.compile(
-    r"\s{1,4}(?=(?:über|zur|zum|zu|für|betreffend|gegen|des|der|von|mit|vor|im|in|bei|und\szur|wegen|an)\s)"
+    r"\s{1,4}(?=(?:über|zur|zum|zu|für|betreffend|gegen|zwischen|von|mit|vor|wegen|des\s[A-Z])\s?)"
 )
 _TITLE_WORD = re.compile(
-    rf"\s{{1,4}}(?:(?P<noun>[A-ZÄÖÜ\"„“]{_NAME_WORD}[\"“]?|§{{1,2}}\s?\d+[a-z]?)|(?P<number>\d+(?![\d.]))|(?P<word>[a-zäöüß]+)(?![^\W_]))(?P<comma>,?)"
+    rf"\s{{1,4}}(?:(?P<noun>[A-ZÄÖÜ\"„“]{_NAME_WORD}[\"“]?)|(?P<number>\d+(?![\d.]))|(?P<word>[a-zäöüß]+)(?![^\W_]))(?P<comma>,?)"
 )
 _FUNCTION_WORDS = frozenset(
     "über die das der des den dem von zur zum zu für und in im an am auf bei mit gegen aus vor durch unter zwischen sowie oder "
@@ -77,8 +85,12 @@ _NOT_ADJECTIVES = frozenset(
     "kein ergeben bestehen geltend soweit wenn dass jede jeder jedes diese dieser dieses welche welcher welches eine seine "
     "bereits sofern weil oder hätte hätten wäre wären würde würden könne könnte müsse werde wurde sehe gelte bestehe ergebe".split()
 )
+_GAZETTES = (
+    r"BGBl|Bundesgesetzblatt|RGBl|ABl|Amtsblatt|BStBl|(?:[A-ZÄÖÜ][a-zäöü]{1,5}\.?)?GVO?Bl|GV\.?\s|GBl|BAnz|Bundesanzeiger|VMBl|(?:Sächs)?ABl"
+)
 _GAZETTE = re.compile(
-    r"\s{0,3}[(<]\s?(?:BGBl|RGBl|ABl|BStBl|GVBl|GVOBl|GV\.?\s|BAnz|VMBl|SächsABl)[^()<>]{0,160}(?:\([^()]{0,80}\)[^()<>]{0,80}){0,4}[)>]"
+    rf"\s{{0,3}}(?:\(\s?(?:{_GAZETTES})[^()]{{0,160}}(?:\([^()]{{0,80}}\)[^()]{{0,80}}){{0,4}}\)|<\s?(?:{_GAZETTES})[^<>]{{0,80}}>"
+    rf"|,\s(?:BGBl|RGBl)\.?\s(?:[\d]{{4}}\s)?I{{1,3}}(?:\s\d{{4}},)?(?:\sS\.)?\s\d+)"
 )
 _DATED = re.compile(rf"\s{{1,4}}vom\s{{1,4}}{DATE}")
 _BRACKETED_SHORT = re.compile(r"\s?(?:[(<]|[-–]\s)\s?([A-ZÄÖÜ][^\s()<>]{1,20}(?:\s[IVX]{1,4})?)\s?(?:[)>]|[-–])")
@@ -114,15 +126,28 @@ def read_law(text: str, position: int, laws: LawTable) -> LawName | None:
         return LawName(text[start : act.end], end, laws.by_celex(act.celex) if act.celex else None, celex=act.celex)
     if not (first.isupper() or first.isdigit() or text[start + 1 : start + 2].isupper() or preposition):
         return None
-    return _unknown_abbreviation(text, start) or _unknown_name(text, start, laws, with_article=preposition is not None)
+    with_article = preposition is not None
+    name = _unknown_name(text, start, laws, with_article=with_article) or _unknown_abbreviation(text, start)
+    if name is None and with_article and not first.isupper():
+        adjective = _LEADING_ADJECTIVE.match(text, start)
+        name = _unknown_abbreviation(text, adjective.end()) if adjective else None
+    return name
+
+
+_LEADING_ADJECTIVE = re.compile(r"[a-zäöüß]{4,}en\s(?=[A-ZÄÖÜ])")
 
 
 def _with_gazette(text: str, start: int, name: LawName) -> LawName:
     dated = _DATED.match(text, name.end)
-    gazette = _GAZETTE.match(text, dated.end()) if dated else None
-    if gazette is None:
+    if dated is None:
         return name
-    return LawName(name.name, gazette.end(), name.law)
+    gazette = _GAZETTE.match(text, dated.end())
+    if gazette is None and not _TREATY.search(name.name):
+        return name
+    return LawName(name.name, gazette.end() if gazette else dated.end(), name.law)
+
+
+_TREATY = re.compile(r"(?:[vV]ertrag|[aA]bkommen|[üÜ]bereinkommen|[pP]rotokoll|[kK]onvention)(?:e?s)?$")
 
 
 def eu_act_end(text: str, position: int) -> int:
@@ -136,7 +161,8 @@ def eu_act_end(text: str, position: int) -> int:
         gazette = _GAZETTE.match(text, title.end()) if title else None
         if gazette:
             return gazette.end()
-        return _title_end(text, end) if not dated else end
+        titled = _title_end(text, after, generic=True)
+        return titled if titled > after else end
     gazette = _GAZETTE.match(text, position)
     return gazette.end() if gazette else position
 
@@ -160,15 +186,16 @@ def _unknown_abbreviation(text: str, start: int) -> LawName | None:
         if not (
             _looks_like_abbreviation(token)
             or ROMAN.fullmatch(token)
-            or token.isdigit()
+            or (token.isdigit() and (len(token) == 4 or agreement))
             or re.fullmatch(_REGIONS, token)
-            or (agreement and token not in UNIT_WORDS)
+            or "-" in token
+            or (agreement and text[start:end] in _PLAIN_WORD and token not in UNIT_WORDS)
         ):
             break
         end = more.end()
     extension = _EXTENSION.match(text, end)
     end = extension.end() if extension else end
-    return LawName(text[start:end], end)
+    return _with_gazette(text, start, LawName(text[start:end], end))
 
 
 def _looks_like_abbreviation(word: str) -> bool:
@@ -184,45 +211,61 @@ def _unknown_name(text: str, start: int, laws: LawTable, *, with_article: bool) 
     if match is None:
         return None
     end = match.end()
+    generic = _GENERIC.fullmatch(match.group()) is not None
+    if not with_article and generic and _TITLE_START.match(text, end) is None:
+        return None
     dated = _DATED.match(text, end)
-    if dated and (_GENERIC.fullmatch(match.group()) or _GAZETTE.match(text, dated.end())):
+    if dated and (generic or _GAZETTE.match(text, dated.end())):
         end = dated.end()
     else:
-        end = _title_end(text, end)
-        number = re.compile(r"\s(?:19|20)\d\d(?!\d)").match(text, end)
-        end = number.end() if number else end
+        end = _title_end(text, end, generic=generic)
+        year = _YEAR.match(text, end)
+        end = year.end() if year else end
         dated = _DATED.match(text, end)
-        if dated and (_GAZETTE.match(text, dated.end()) or number):
+        if dated and (_GAZETTE.match(text, dated.end()) or year):
             end = dated.end()
     short = _BRACKETED_SHORT.match(text, end)
     law = laws.resolve(short.group(1)) if short else None
     name = text[start:end]
-    gazette = _GAZETTE.match(text, end)
+    dated = _DATED.match(text, short.end()) if short else None
+    gazette = _GAZETTE.match(text, dated.end() if dated else end)
     return LawName(name, gazette.end() if gazette else end, law)
 
 
-def _title_end(text: str, position: int) -> int:
-    """Return where a title such as "über das Verlagsrecht" ends: at its last noun before something that is no title."""
-    if _TITLE_START.match(text, position) is None:
+_YEAR = re.compile(r"\s(?:19|20)\d\d(?!\d)")
+
+
+def _title_end(text: str, position: int, *, generic: bool) -> int:
+    """Return where a title such as "über das Verlagsrecht" ends: at its last noun before something that is no title.
+
+    Only a `generic` head ("Gesetz", "Vertrag") has a title; a compound ("Haushaltsordnung") at most the body it is of.
+    """
+    if generic:
+        if _TITLE_START.match(text, position) is None:
+            return position
+    elif _OF_BODY.match(text, position) is None and _FOR_LAND.match(text, position) is None:
         return position
     end = position
-    for _ in range(48):
+    for _ in range(48 if generic else 12):
         match = _TITLE_WORD.match(text, position)
-        if match is None:
+        if match is None or _IN_VERSION.match(text, position):
             break
         word = match.group("word")
-        if word is not None and word not in _FUNCTION_WORDS and (
-            word in _NOT_ADJECTIVES or not _ADJECTIVE.match(word)
-        ):
+        if word is not None and word not in _FUNCTION_WORDS and (word in _NOT_ADJECTIVES or not _ADJECTIVE.match(word)):
             break
         if word is None:
             end = match.end() - len(match.group("comma"))
+            noun = match.group("noun") or ""
+            if not generic and not noun.startswith(_LANDS) and not _FOR_LAND.match(text, end):
+                break
         if match.group("comma") and not _COMMA_IN_TITLE.match(text, match.end()):
             break
         position = match.end()
     return end
 
 
+_LANDS = ("Freistaat", "Land", "Frei", "Hansestadt", "Republik", "Bundesrepublik", "Deutsch", "Demokrat")
+_FOR_LAND = re.compile(rf"\s{{1,4}}(?:für|über)\s(?:(?:das|den|die)\s)?(?:Land\s)?(?=(?:{_REGIONS}|[A-ZÄÖÜ]))")
 _COMMA_IN_TITLE = re.compile(r"\s(?:[A-ZÄÖÜ][^\W_]+-?,?\s(?:und|sowie|[A-ZÄÖÜ])|zur\s|zum\s|über\s|des\s[A-Z]|der\s[A-Z])")
 
 

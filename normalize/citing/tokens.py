@@ -11,24 +11,58 @@ _MONTH = "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Okto
 DATE = rf"(?:\d{{1,2}}\.\s{{0,3}}(?:{_MONTH}|\d{{1,2}}\.)\s{{0,3}}(?:\d{{4}}|\d{{2}}(?!\d)))"
 """A German date, as a pattern."""
 
-_NORM = r"§+|[Pp]aragra(?:ph|f)(?:en|s)?(?=\s\d)|Art(?:ikel[ns]?|t)?\b\.?|ART(?:IKEL)?\b\.?|art\.(?=\s?\d)"
+_NORM = r"§+|Paragra(?:ph|f)(?:en|s)?(?=\s\d)|Art(?:ikel[ns]?|t)?\b\.?|ART(?:IKEL)?\b\.?"
 _ANNEX = r"Anh(?:ang(?:s|es)?|änge[n]?)|Anlagen?|ANHANG|ANLAGE|Präambel"
 _RECITAL = r"Erwägungsgr(?:und(?:e?s)?|ünden?)|ErwGr?\b\.?|EG(?=\s\d{1,3}\s(?:der|zur|DS-?GVO|[A-Z]))"
-_RELATIVE = (
-    r"Abs(?:atz(?:es)?|ätzen?)?\b\.?|UAbs\b\.?|Unterabs(?:atz(?:es)?|ätzen?)?\b\.?|Satz(?:es)?\b|Sätzen?\b|Nr\b\.?|Nrn\b\.?|"
-    r"Nummern?\b|Buchst(?:abe[n]?)?\b\.?|(?:Teil|Abschnitt|Kapitel|Halbsatz|Ziffer|Doppelbuchstabe)\b"
-)
-_ACT = (
-    r"(?:(?:Delegierten?r?|Durchführungs|Änderungs|Rahmen)\s?)?(?:[Vv]erordnung(?:en)?|[Rr]ichtlinien?|[Bb]eschl(?:uss(?:es)?|üssen?)|VO|RL)"
-    r"(?=\s{1,4}(?:[(<]\s?E|Nr\.?\s?\d|E[UGW]|\d{2,4}\s?/))|VERORDNUNG|RICHTLINIE|\d{2,4}/\d{1,4}/E[UGW]|\((?=E[GUW]{1,2}\)\sN)"
-)
-_GAZETTE = rf"vom\s{DATE}\s\((?=R?BGBl)|in\sder\sim\sBundesgesetzblatt\sTeil\sIII"
+_ACT_NUMBER = r"(?=\s{1,4}(?:[(<]\s?E|Nr\.?\s?\d|E[UGW]|\d{2,4}\s?/))"
 
-ANCHOR = re.compile(
-    rf"(?P<norm>§+|(?<![^\W_])(?:{_NORM}))|(?<![^\W_])(?:(?P<annex>(?:{_ANNEX})\b)|(?P<recital>{_RECITAL})"
-    rf"|(?P<relative>{_RELATIVE})|(?P<gazette>{_GAZETTE})|(?P<act>{_ACT}))"
+_ANCHORS: tuple[tuple[str, str, str], ...] = (
+    ("norm", "§", "§*"),
+    ("norm", "A", r"rt(?:ikel[ns]?|t)?\b\.?|RT(?:IKEL)?\b\.?"),
+    ("norm", "P", r"aragra(?:ph|f)(?:en|s)?(?=\s\d)"),
+    ("annex", "A", r"nh(?:ang(?:s|es)?|änge[n]?)\b|nlagen?\b|NHANG\b|NLAGE\b"),
+    ("annex", "P", r"räambel\b"),
+    ("recital", "E", r"rwägungsgr(?:und(?:e?s)?|ünden?)\b|rwGr?\b\.?|G(?=\s\d{1,3}\s(?:der|zur|DS-?GVO|[A-Z]))"),
+    ("relative", "A", r"bs(?:atz(?:es)?|ätzen?)?\b\.?|bschnitt\b"),
+    ("relative", "U", r"Abs\b\.?|nterabs(?:atz(?:es)?|ätzen?)?\b\.?"),
+    ("relative", "S", r"atz(?:es)?\b|ätzen?\b"),
+    ("relative", "N", r"r\b\.?|rn\b\.?|ummern?\b"),
+    ("relative", "B", r"uchst(?:aben?)?\b\.?"),
+    ("relative", "T", r"eil\b"),
+    ("relative", "K", r"apitel\b"),
+    ("relative", "H", r"albsatz\b"),
+    ("relative", "Z", r"iffer\b"),
+    ("relative", "D", r"oppelbuchstabe\b"),
+    ("gazette", "v", rf"om\s{DATE}\s\((?=R?BGBl)"),
+    ("gazette", "B", r"undesgesetzblatt\sTeil\sIII"),
+    ("act", "B", rf"eschl(?:uss(?:es)?|üssen?){_ACT_NUMBER}"),
+    ("act", "D", rf"(?:elegierte[nr]?\s|urchführungs)(?:[Vv]erordnung(?:en)?|[Rr]ichtlinien?|beschluss(?:es)?){_ACT_NUMBER}"),
+    ("act", "V", rf"(?:erordnung(?:en)?|O|ERORDNUNG){_ACT_NUMBER}"),
+    ("act", "R", rf"(?:ichtlinien?|L|ICHTLINIE|ahmenbeschluss(?:es)?){_ACT_NUMBER}"),
+    ("act", "(", r"(?=E[GUW]{1,2}\)\sNr)"),
+    ("act", r"\d", r"\d{1,3}/\d{1,4}/E[UGW]"),
 )
-"""A place where a citation may start."""
+"""Where a citation may start: kind, first character, the rest. By first character, so that the search runs over a text
+at the speed of one character class."""
+
+_FIRST = "".join(dict.fromkeys(first for _, first, _ in _ANCHORS))
+ANCHOR = re.compile(
+    rf"[{_FIRST}](?:"
+    + "|".join(
+        rf"(?P<{kind}_{index}>(?<={re.escape(first) if len(first) == 1 else first})"
+        + ("" if first == "§" else r"(?<![^\W_].)")
+        + rf"(?:{rest}))"
+        for index, (kind, first, rest) in enumerate(_ANCHORS)
+    )
+    + ")"
+)
+"""A place where a citation may start; `anchor_kind` says which kind."""
+
+
+def anchor_kind(anchor: re.Match[str]) -> str:
+    """Return the kind of an anchor: norm, annex, recital, relative, gazette or act."""
+    return (anchor.lastgroup or "norm_").partition("_")[0]
+
 
 NORM = re.compile(rf"\s{{0,8}}(?:{_NORM})")
 ANNEX = re.compile(rf"\s{{0,8}}(?:{_ANNEX})\b")
@@ -39,7 +73,7 @@ TOKEN = re.compile(r"\s{0,8}(?:(\d+)|([^\W\d_]+)|(§)|(\S))")
 
 NUMBER = re.compile(
     r"\s{0,8}(\d+(?:\.\d+)*)(?:"
-    r"([a-z])(?![^\W_])|(bis|ter|quater|quinquies|sexies)(?![^\W_])|([a-eg-z])\4(?![^\W_])"
+    r"([a-zA-Z])(?![^\W_])|(bis|ter|quater|quinquies|sexies)(?![^\W_])|([a-eg-z])\4(?![^\W_])"
     r"|\s([a-rt-z])(?![\w.)])(?!\s\))(?!\s\.\s[A-ZVFm])|(?=ff?(?![^\W_]))|(?![^\W_]))"
 )
 """A number with its letter: 3, 3a, "3 a", 6ter, 28aa, 1.01; never a part of a longer word."""
@@ -82,14 +116,13 @@ VERSION = re.compile(
 EDITION = re.compile(r"-(?:(alt)|(neu))\b|\s?\((?:(alt)|(neu))\)")
 
 _CHAIN = (
-    r"i\.?\s?[Vv]\.?\s?m\.?(?![^\W_])|iVm\b\.?|in\s{1,4}Verb(?:indung)?\.?\s{1,4}mit\b|i\.\s?Verb\.\s?m\.|"
-    r"jeweils\sin\sVerbindung\smit"
+    r"i\.?\s?[Vv]\.?\s?m\.?(?![^\W_])|iVm\b\.?|in\s{1,4}Verb(?:indung)?\.?\s{1,4}mit\b|i\.\s?Verb\.\s?m\."
 )
 _AND = (
     r"und\s?/\s?oder\b|und\b|oder\b|sowie\b|bzw\b\.?|beziehungsweise\b|als\sauch\b|wie\sauch\b|noch\b|u\.(?=\s?(?:\d|Abs|Nr|§))|&"
 )
 SEPARATOR = re.compile(
-    rf"\s{{0,8}}(?:,\s{{0,8}})?(?:(?P<chain>{_CHAIN})|(?P<range>bis(?:\seinschließlich)?\b|[-–—](?=\s?(?:§|\d|[a-z]\b|Abs|Nr)))"
+    rf"\s{{0,8}}(?:,\s{{0,8}})?(?:(?:(?:auch|jeweils)\s{{1,4}}){{0,2}}(?P<chain>{_CHAIN})|(?P<range>bis(?:\seinschließlich)?\b|[-–—](?=\s?(?:§|\d|[a-z]\b|Abs|Nr)))"
     rf"|(?P<and>{_AND})|(?P<sign>[,;/]))\s{{0,8}}(?:(?:auch|jeweils|insbesondere|hier|zusätzlich|ggf\.)\s{{1,4}})?"
     rf"(?:(?:mit|dem|den|des|der)\s{{1,4}})?|\s{{0,8}}(?P<comma>,)\s{{0,8}}"
 )
@@ -102,8 +135,20 @@ NO_VALUE = re.compile(
 )
 """What shows that a bare number before it counts something and is no part of a citation."""
 
-OF = re.compile(r"\s{1,8}(?:des|der|zu|zum|von)\s{1,8}")
+LIST_LABEL = re.compile(r"\.(?:\s{1,4}(\S)|(?=\s*$))")
+"""A dot behind a bare number: the number may be the label of the next item ("§ 5 Absatz 1, 2. Angaben über …")."""
+PARENTHESIS_CLOSED = re.compile(r"\s{0,3},\s{1,4}(?=(?:des|der)\s)")
+
+OF = re.compile(r"\s{1,8}(?:des|der|zum|von)\s{1,8}")
 AS_AMENDED = re.compile(r"\s{1,8}in\sder\sFassung\s(?:des|der)\s{1,4}(?=Art|§)")
+
+REPORTER_BEFORE = re.compile(
+    r"(?:(?<![^\W_])Nr\.?\s\d{1,3}\szu|SozR\s?[\d\s./-]{0,14}|Buchholz\s[\d.\s]{2,12}|BGHR|(?<![^\W_])(?:AP|EzA|LM|EzAÜG|ArbuR|HFR|NZM|Breith)\s?(?:Nr\.?\s?\d+\szu)?)"
+    r"(?:\s[A-ZÄÖÜ][A-Za-zÄÖÜäöü]{1,12}(?:\s[IVX]+)?)?\s?$"
+)
+"""A law report that files decisions by norm: in "SozR 4-2500 § 31 Nr 17" the number counts decisions, not units."""
+COMMENTARY_BEHIND = re.compile(r"\s{0,3},?\s?(?:Rn|Rz|Erl|Rd\.?-?[nN]r|Rdn|RdNr|Randnr|Randnummer|Anm|Fn|Tz)\b\.?")
+"""A marginal number: the § is a place of a commentary ("Tipke/Kruse, § 162 Rz 20"), no citation of the law."""
 
 _STRONG_WORDS = {"Abs", "Absatz", "Absätze", "Absätzen", "Nr", "Nummer", "Satz", "Sätze", "Buchst", "Buchstabe", "lit", "UAbs"}
 

@@ -1,0 +1,13 @@
+"""The rows of `fundstelle cite`."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from normalize.citing.find import find
+from normalize.laws import LawTable
+
+
+def cite_rows(text: str, laws: LawTable) -> Iterator[dict[str, Any]]:
+    """Yield one row a citation of `text`: text, start, end, complete and targets, as `fundstelle cite --json` prints."""
+    for found in find(text, laws):
+        yield found.as_row()

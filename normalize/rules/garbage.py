@@ -1,0 +1,83 @@
+"""Texts that are none: a broken text layer, a pointer to a file, an error page, a binary file. They are refused."""
+
+import re
+import unicodedata
+from itertools import pairwise
+from typing import Final
+
+_HEAD: Final = 2_000
+_LFS_POINTER: Final = re.compile(r"\s*version https://git-lfs\.github\.com/spec/")
+_ANNEX_POINTER: Final = re.compile(r"\s*(?:\.\./)*\.?(?:git/annex/objects/|/annex/objects/)\S+\s*\Z")
+_BINARY: Final = ("%PDF-", "PK\x03\x04", "\x89PNG", "\x1f\x8b", "{\\rtf")
+_MARKUP: Final = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE html|<html\b|<head\b|<body\b)", re.IGNORECASE)
+_ERROR: Final = re.compile(
+    r"\b(?:40[0134]|429|50[0234])\b[^.\n]{0,30}(?:not found|forbidden|unauthori[sz]ed|bad request|too many requests|"
+    r"error|unavailable|bad gateway|time-?out|nicht gefunden|fehler)|access denied|zugriff verweigert|"
+    r"just a moment\.\.\.|enable javascript and cookies|seite (?:wurde )?nicht gefunden|service unavailable|"
+    r"request (?:was )?(?:rejected|blocked)|verify (?:that )?you are (?:a )?human",
+    re.IGNORECASE,
+)
+_LONGEST_ERROR_PAGE: Final = 3_000
+_MOST_UNREADABLE: Final = 0.05  # share of the signs that no font-free reader can know
+_WORD: Final = re.compile(r"[^\W_]{3,}")
+_FEWEST_WORDS: Final = 8
+_MOST_ODD_WORDS: Final = 0.5
+_COMMON: Final = frozenset(
+    word
+    for line in (
+        "der die das des dem den und oder in im an am auf für von vom zu zur zum mit nach bei aus durch ist sind",
+        "wird werden nicht ein eine einer eines einem einen als auch sich dieser diese dieses nur bis kann hat so über",
+        "unter sowie soweit the of and to in for or by on with shall is are be that this which any as from not it",
+    )
+    for word in line.split()
+)
+_VOWELS: Final = frozenset("aeiouyäöüáéíóúàèìòùâêîôûæøåœAEIOUYÄÖÜÁÉÍÓÚÀÈÌÒÙÂÊÎÔÛÆØÅŒ")
+
+
+def garbage_reason(text: str) -> str | None:
+    """Say why a text (a page, a file) must be refused, or None if it may be read. An empty text is not refused."""
+    if not text.strip():
+        return None
+    head = text[:_HEAD]
+    if _LFS_POINTER.match(head):
+        return "it is a Git LFS pointer, not the file; fetch the file itself"
+    if _ANNEX_POINTER.match(head):
+        return "it is a git-annex pointer, not the file; fetch the file itself"
+    if head.startswith(_BINARY):
+        return "it is a binary file, not text"
+    if _MARKUP.match(head):
+        return "it is a web page, not text" + (" (an error page)" if _ERROR.search(head) else "")
+    if len(text) <= _LONGEST_ERROR_PAGE and _ERROR.search(head) and "§" not in text and "Artikel" not in text:
+        return "it is the error page of a web server"
+    return _unreadable(text)
+
+
+def _unreadable(text: str) -> str | None:
+    signs = sum(not sign.isspace() for sign in text)
+    bad = sum(_is_unreadable(sign) for sign in text if sign > "\u007f" or sign < " ")
+    if bad > signs * _MOST_UNREADABLE:
+        return f"{bad} of {signs} signs have no meaning outside their font or are undecodable: a broken text layer"
+    words = _WORD.findall(text)
+    if len(words) < _FEWEST_WORDS:
+        return None
+    odd = sum(_is_odd(word) for word in words)
+    common = sum(word in _COMMON for word in words)
+    if odd > len(words) * _MOST_ODD_WORDS and common * 50 < len(words):
+        return f"{odd} of {len(words)} words cannot be words: a broken text layer"
+    return None
+
+
+def _is_unreadable(sign: str) -> bool:
+    return unicodedata.category(sign) in ("Co", "Cn", "Cs") or sign == "\ufffd" or (sign < " " and not sign.isspace())
+
+
+def _is_odd(word: str) -> bool:
+    """A word with digits inside, with capitals after small letters, or long and without a vowel."""
+    letters = [sign for sign in word if sign.isalpha()]
+    if not letters:
+        return False
+    if len(letters) < len(word):
+        return True
+    if any(a.islower() and b.isupper() for a, b in pairwise(word)):
+        return True
+    return len(word) > 4 and not word.isupper() and _VOWELS.isdisjoint(word)

@@ -1,0 +1,200 @@
+"""Alignment of a quotation with one place of the corpus: edit distance, span, and what kind of edits they are."""
+
+from dataclasses import dataclass
+
+from rapidfuzz.distance import Levenshtein
+
+NEAR = 2
+"""Matched letters between two edits that still belong to one block: "darf"/"kann" is one change, not three slips."""
+_EDGE = 8
+_PIECE_REACH = 4000
+_DIGITS = frozenset("23456789")
+_LOST_PIECE = 0.34
+
+Edit = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Letters `start` to `end` of the corpus, and the edits (kind, anchor position, corpus position) between.
+
+    `edits` counts all of them, those of other pieces of the quotation too; `block` is the length of the longest block
+    of edits, `digits` whether one of them touches a digit (or a letter that a digit folds to, see `skeleton`).
+    """
+
+    start: int
+    end: int
+    edits: int
+    block: int = 0
+    digits: bool = False
+    changes: tuple[Edit, ...] = ()
+
+
+def _operations(anchor: str, window: str) -> list[Edit]:
+    return [(op.tag, op.src_pos, op.dest_pos) for op in Levenshtein.editops(anchor, window)]
+
+
+def _trim(operations: list[Edit], letters: int) -> tuple[list[Edit], int, int]:
+    """Return the edits without corpus letters before and after the anchor, and how many those are."""
+    front = 0
+    while front < len(operations) and operations[front] == ("insert", 0, front):
+        front += 1
+    back = 0
+    while back < len(operations) - front and operations[-1 - back][0] == "insert" and operations[-1 - back][1] == letters:
+        back += 1
+    return operations[front : len(operations) - back], front, back
+
+
+def _missing(operations: list[Edit], letters: int) -> tuple[int, int]:
+    """Return how many letters of the anchor's two ends found no letter of the window."""
+    front = 0
+    while front < len(operations) and operations[front][:2] == ("delete", front):
+        front += 1
+    back = 0
+    while back < len(operations) - front and operations[-1 - back][:2] == ("delete", letters - 1 - back):
+        back += 1
+    return front, back
+
+
+def _stray(operations: list[Edit], anchor_letters: int) -> tuple[int, int]:
+    """Return the gap in the corpus behind a few first letters, and before a few last ones, that matched far away."""
+    front = back = 0
+    if operations and operations[0][0] == "insert" and operations[0][1] <= _EDGE:
+        front = sum(1 for op in operations if op[0] == "insert" and op[1] == operations[0][1])
+    if operations and operations[-1][0] == "insert" and anchor_letters - operations[-1][1] <= _EDGE:
+        back = sum(1 for op in operations if op[0] == "insert" and op[1] == operations[-1][1])
+    return front, back
+
+
+def _fit(anchor: str, letters: str, start: int, end: int) -> tuple[list[Edit], int, int]:
+    operations, front, back = _trim(_operations(anchor, letters[start:end]), len(anchor))
+    moved = [(kind, source, target - front) for kind, source, target in operations] if front else operations
+    return moved, start + front, end - back
+
+
+def _blocks(operations: list[Edit]) -> int:
+    """Return the length of the longest block of edits, letters between near edits included."""
+    longest = 0
+    first: Edit | None = None
+    source_end = target_end = 0
+    for kind, source, target in operations:
+        if first is None or source - source_end > NEAR or target - target_end > NEAR:
+            first = (kind, source, target)
+        source_end = source + (kind != "insert")
+        target_end = target + (kind != "delete")
+        longest = max(longest, source_end - first[1], target_end - first[2])
+    return longest
+
+
+def _touches_digit(operations: list[Edit], anchor: str, window: str) -> bool:
+    for kind, source, target in operations:
+        if kind != "insert" and anchor[source] in _DIGITS:
+            return True
+        if kind != "delete" and window[target] in _DIGITS:
+            return True
+    return False
+
+
+def align(
+    anchor: str, letters: str, bounds: tuple[int, int], start: int, end: int, limit: int
+) -> Alignment | None:
+    """Return the best alignment of the whole anchor near letters[start:end], or None with more than `limit` edits.
+
+    `bounds` are the first letter of the document and its end. The ends of the window need only be about right: they
+    move to where the anchor's ends are.
+    """
+    low, high = bounds
+    size = len(anchor)
+    start, end = max(low, start), min(high, end)
+    if end - start == size and letters.startswith(anchor, start):
+        return Alignment(start, end, 0)
+    slack = abs(end - start - size)
+    if Levenshtein.distance(anchor, letters[start:end], score_cutoff=2 * limit + slack) > 2 * limit + slack:
+        return None
+    operations, start, end = _fit(anchor, letters, start, end)
+    for _ in range(3):
+        front, back = _missing(operations, size)
+        wider = (max(low, start - front - (front > 0)), min(high, end + back + (back > 0)))
+        if wider == (start, end):
+            break
+        retried = _fit(anchor, letters, *wider)
+        if len(retried[0]) >= len(operations):
+            break
+        operations, start, end = retried
+    for narrower in _narrower(operations, size, start, end):
+        retried = _fit(anchor, letters, *narrower)
+        if len(retried[0]) <= len(operations):
+            operations, start, end = retried
+    if len(operations) > limit:
+        return None
+    window = letters[start:end]
+    return Alignment(
+        start,
+        end,
+        len(operations),
+        _blocks(operations),
+        _touches_digit(operations, anchor, window),
+        tuple(operations),
+    )
+
+
+def _narrower(operations: list[Edit], size: int, start: int, end: int) -> list[tuple[int, int]]:
+    front, back = _stray(operations, size)
+    choices = []
+    if front:
+        choices.append((start + front, end))
+    if back:
+        choices.append((start, end - back))
+    return [(a, b) for a, b in choices if b - a > size // 2]
+
+
+def _find_piece(piece: str, letters: str, low: int, high: int, *, last: bool) -> Alignment | None:
+    """Return where a further piece of a quotation stands between two positions, exact or nearly so."""
+    at = letters.rfind(piece, low, high) if last else letters.find(piece, low, high)
+    if at >= 0:
+        return Alignment(at, at + len(piece), 0)
+    if high - low < len(piece) // 2:
+        return None
+    limit = int(len(piece) * _LOST_PIECE)
+    best: Alignment | None = None
+    # places where one of its parts stands word for word; a piece without such a part is lost
+    part = max(6, len(piece) // (limit + 1), len(piece) // 8)
+    tried: set[int] = set()
+    for offset in range(0, max(1, len(piece) - part + 1), part):
+        at = letters.find(piece[offset : offset + part], low, high)
+        for _ in range(4):
+            if at < 0:
+                break
+            if (at - offset) // 8 not in tried:
+                tried.add((at - offset) // 8)
+                found = align(piece, letters, (low, high), at - offset, at - offset + len(piece), limit)
+                if found is not None and (best is None or found.edits < best.edits):
+                    best, limit = found, found.edits
+            at = letters.find(piece[offset : offset + part], at + 1, high)
+    return best
+
+
+def align_pieces(
+    pieces: tuple[str, ...], main: int, letters: str, bounds: tuple[int, int], found: Alignment
+) -> Alignment:
+    """Return the alignment of a quotation with ellipses, whose main piece is aligned: the others stand before and behind.
+
+    Each must follow within a few thousand letters, in order; one that is not found counts as edits in full.
+    """
+    low, high = bounds
+    start, end, edits, block, digits = found.start, found.end, found.edits, found.block, found.digits
+    for i in range(main + 1, len(pieces)):
+        piece = _find_piece(pieces[i], letters, end, min(high, end + _PIECE_REACH), last=False)
+        if piece is None:
+            edits, block = edits + len(pieces[i]), max(block, len(pieces[i]))
+            continue
+        end, edits = piece.end, edits + piece.edits
+        block, digits = max(block, piece.block), digits or piece.digits
+    for i in range(main - 1, -1, -1):
+        piece = _find_piece(pieces[i], letters, max(low, start - _PIECE_REACH), start, last=True)
+        if piece is None:
+            edits, block = edits + len(pieces[i]), max(block, len(pieces[i]))
+            continue
+        start, edits = piece.start, edits + piece.edits
+        block, digits = max(block, piece.block), digits or piece.digits
+    return Alignment(start, end, edits, block, digits, found.changes)

@@ -1,0 +1,177 @@
+"""The decision: which citation a quotation gets, or why none (DESIGN §7, figures from ALIGN.md).
+
+Decided by similarity *and* margin to the best different citation; a hint breaks ties and never overrides the text.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+from relink.align import Alignment
+
+NOISE_SIMILARITY = 0.93
+NOISE_BLOCK = 3
+AMENDED_SIMILARITY = 0.80
+
+Outcome = Literal["linked", "ambiguous", "unmatched"]
+Place = tuple[str, str | None, str | None, bool]
+
+
+class Level(IntEnum):
+    """How well a text agrees: word for word, but for slips of copying, but for an amendment, not."""
+
+    EXACT = 0
+    NOISE = 1
+    AMENDED = 2
+    NONE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One place that may be quoted: its citation down to the Absatz, its chunks, and how it agrees.
+
+    `place` has no article where the text runs over several; `fine` counts letters that are one in the skeleton but
+    not as written ("Buchstabe i"/"Buchstabe j"); `labelled` says that the text itself begins with the label in front.
+    """
+
+    place: Place
+    document: int
+    first_chunk: int
+    last_chunk: int
+    found: Alignment
+    letters: int
+    labelled: bool = False
+    fine: int = 0
+
+    @property
+    def edits(self) -> int:
+        """Edits between quotation and text, in letters."""
+        return self.found.edits
+
+    @property
+    def similarity(self) -> float:
+        """1 less edits per letter of the quotation."""
+        return max(0.0, 1.0 - self.edits / self.letters)
+
+    @property
+    def level(self) -> Level:
+        """The tier of ALIGN.md (T0 exact, T1 noise, T2 amended)."""
+        if self.edits == 0:
+            return Level.EXACT
+        if self.similarity >= NOISE_SIMILARITY and self.found.block <= NOISE_BLOCK and not self.found.digits:
+            return Level.NOISE
+        return Level.AMENDED if self.similarity >= AMENDED_SIMILARITY else Level.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a quotation; `candidates` are the best ones of different citations, best first."""
+
+    outcome: Outcome
+    tier: str | None
+    reason: str | None
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def best(self) -> Candidate | None:
+        """The citation that is linked, or the first to look at in the review."""
+        return self.candidates[0] if self.candidates else None
+
+    @property
+    def score(self) -> float | None:
+        """Similarity of the best candidate."""
+        return self.candidates[0].similarity if self.candidates else None
+
+    @property
+    def margin(self) -> float | None:
+        """Similarity of the best candidate less that of the next citation (0 where there is none)."""
+        if not self.candidates:
+            return None
+        rival = self.candidates[1].similarity if len(self.candidates) > 1 else 0.0
+        return self.candidates[0].similarity - rival
+
+
+def _rank(candidate: Candidate) -> tuple[int, bool, int, int]:
+    return (candidate.edits, not candidate.labelled, candidate.fine, candidate.found.start)
+
+
+def _best_of_places(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the best candidate of each citation, best first.
+
+    One that encloses another that is as good is none: the pieces of a quotation with an ellipsis were found too far
+    apart.
+    """
+    best: dict[Place, Candidate] = {}
+    for candidate in sorted(candidates, key=_rank):
+        best.setdefault(candidate.place, candidate)
+    ranked = list(best.values())
+    return [
+        candidate
+        for candidate in ranked
+        if not any(_encloses(candidate, other) for other in ranked if other.edits <= candidate.edits)
+    ]
+
+
+def _encloses(candidate: Candidate, other: Candidate) -> bool:
+    """Return whether a candidate covers all of a shorter one."""
+    outer, inner = candidate.found, other.found
+    return outer.start <= inner.start and inner.end <= outer.end and outer.end - outer.start > inner.end - inner.start
+
+
+def _is_unique(ranked: Sequence[Candidate]) -> bool:
+    """Return whether the runner-up is worse than the first by enough (ALIGN.md)."""
+    if len(ranked) < 2:
+        return True
+    first, second = ranked[0], ranked[1]
+    if first.edits == 0:
+        if second.edits > 0:
+            return True
+        if first.labelled != second.labelled:
+            return True
+        return first.fine < second.fine
+    return second.edits - first.edits >= max(2, first.edits / 3)
+
+
+def _link(tier: str, ranked: Sequence[Candidate], worst: Level, crowded: bool) -> Decision:
+    """Link the first of the candidates if it is the only one and agrees well enough, else send all to the review."""
+    first = ranked[0]
+    reason: str | None = None
+    if crowded or not _is_unique(ranked):
+        reason = "several_places"
+    elif first.place[1] is None:
+        reason = "several_articles"
+    elif first.level > worst:
+        reason = "amended_without_regulation"
+    return Decision("ambiguous" if reason else "linked", None if reason else tier, reason, tuple(ranked))
+
+
+def decide(
+    tier: str,
+    candidates: Sequence[Candidate],
+    *,
+    hint: str | None,
+    documents: Sequence[int],
+    crowded: bool = False,
+) -> Decision:
+    """Decide on the candidates that a tier found.
+
+    `documents` are those that `hint` may mean; `crowded` says that more places of the same quality were not looked at.
+    """
+    ranked = [c for c in _best_of_places(candidates) if c.level < Level.NONE]
+    if not ranked:
+        missing = hint is not None and not documents
+        if crowded:
+            return Decision("ambiguous", None, "several_places", ())
+        return Decision("unmatched", None, "regulation_missing" if missing else "no_similar_text", ())
+    if hint is None:
+        return _link(tier, ranked, Level.NOISE, crowded)
+    if not documents:
+        return Decision("ambiguous", None, "regulation_missing", tuple(ranked))
+    inside = [candidate for candidate in ranked if candidate.document in documents]
+    outside = [candidate for candidate in ranked if candidate.document not in documents]
+    if not inside:
+        return Decision("ambiguous", None, "regulation_conflict", tuple(ranked))
+    if outside and outside[0].level <= Level.NOISE and inside[0].edits - outside[0].edits >= max(2, inside[0].edits / 3):
+        return Decision("ambiguous", None, "regulation_conflict", tuple(ranked))
+    return _link(tier, inside, Level.AMENDED, crowded)

@@ -1,0 +1,259 @@
+"""The tiers: rooms with one interface, tried in order until one links (DESIGN §7)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from normalize.identity import chunk_hash
+from normalize.text import clean_inline
+from relink.align import Alignment, align, align_pieces
+from relink.anchors import MIN_LETTERS, Anchor
+from relink.corpus import Corpus
+from relink.decision import AMENDED_SIMILARITY, Candidate, Decision, decide
+from relink.skeleton import written_letters
+from relink.vote import MOST_PLACES, Place, Query, Votes, vote
+
+_BLOCK_ANCHORS = 2048
+_MOST_TWINS = 6
+_SPILL_SAVES = 0.7
+_WEAK_SIMILARITY = 0.9
+_WEAK_PLACES = 5
+_MANY_PLACES = 12
+_BUDGET = 1 - AMENDED_SIMILARITY
+_WEAK_BUDGET = 0.35
+
+
+class Tier(Protocol):
+    """One way of finding the place of a quotation."""
+
+    name: str
+
+    def decide_all(self, corpus: Corpus, anchors: Sequence[Anchor]) -> list[Decision]:
+        """Return a decision for each anchor, in order."""
+        ...
+
+
+def candidate_of(corpus: Corpus, anchor: Anchor, found: Alignment) -> Candidate:
+    """Return the candidate of an alignment: the chunks it lies in and their citation down to the Absatz."""
+    first, last = corpus.chunk_at(found.start), corpus.chunk_at(found.end - 1)
+    places = {corpus.chunks[i].place for i in range(first, last + 1)}
+    place = corpus.chunks[first].place
+    if len(places) > 1:
+        same_norm = len({(p[0], p[1], p[3]) for p in places}) == 1
+        place = (place[0], place[1] if same_norm else None, None, place[3])
+    label = anchor.label
+    labelled = bool(label) and corpus.letters.endswith(label, max(0, found.start - len(label)), found.start)
+    return Candidate(place, corpus.document_of(first), first, last, found, anchor.letters, labelled)
+
+
+@dataclass(frozen=True, slots=True)
+class HashTier:
+    """Quotations that are a whole chunk: equal hash of the cleaned text.
+
+    Alone it links only where the hint agrees: without one, the same words may stand inside a longer chunk elsewhere,
+    and that only the fuzzy tier sees.
+    """
+
+    name: str = "hash"
+
+    def decide_all(self, corpus: Corpus, anchors: Sequence[Anchor]) -> list[Decision]:
+        """Return a decision for each anchor, in order."""
+        hashes = [(chunk_hash(anchor.text), chunk_hash(clean_inline(anchor.text))) for anchor in anchors]
+        wanted = {value for pair in hashes for value in pair}
+        chunks: dict[str, list[int]] = {}
+        for i, chunk in enumerate(corpus.chunks):
+            if chunk.chunk_hash in wanted:
+                chunks.setdefault(chunk.chunk_hash, []).append(i)
+        decisions = []
+        for anchor, (raw, clean) in zip(anchors, hashes, strict=True):
+            mine = sorted({*chunks.get(raw, ()), *chunks.get(clean, ())}) if anchor.letters >= MIN_LETTERS else []
+            decisions.append(self._decide(corpus, anchor, mine))
+        return decisions
+
+    def _decide(self, corpus: Corpus, anchor: Anchor, chunks: Sequence[int]) -> Decision:
+        candidates = [
+            candidate_of(corpus, anchor, Alignment(corpus.starts[i], corpus.starts[i + 1], 0)) for i in chunks
+        ]
+        decision = decide(self.name, candidates, hint=anchor.hint, documents=anchor.documents)
+        if decision.outcome == "linked" and anchor.hint is None:
+            return replace(decision, outcome="ambiguous", tier=None, reason="whole_chunk_without_regulation")
+        return decision
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyTier:
+    """Damaged, shortened and amended quotations: seeds vote for places, alignment measures them."""
+
+    name: str = "fuzzy"
+
+    def decide_all(self, corpus: Corpus, anchors: Sequence[Anchor]) -> list[Decision]:
+        """Return a decision for each anchor, in order."""
+        decisions: list[Decision] = []
+        for begin in range(0, len(anchors), _BLOCK_ANCHORS):
+            decisions += _decide_block(self.name, corpus, anchors[begin : begin + _BLOCK_ANCHORS])
+        return decisions
+
+
+@dataclass(slots=True)
+class _Search:
+    """What has been found for one anchor so far."""
+
+    anchor: Anchor
+    candidates: list[Candidate]
+    crowded: bool = False
+
+    @property
+    def best(self) -> Candidate | None:
+        return min(self.candidates, key=lambda candidate: candidate.edits, default=None)
+
+    def is_weak(self) -> bool:
+        best = self.best
+        return best is None or best.similarity < _WEAK_SIMILARITY
+
+
+def _decide_block(name: str, corpus: Corpus, anchors: Sequence[Anchor]) -> list[Decision]:
+    searches = [_Search(anchor, []) for anchor in anchors]
+    ready = [search for search in searches if search.anchor.letters >= MIN_LETTERS]
+    # first inside the known law, where boilerplate costs nothing; elsewhere only where that gave no exact text
+    known = [search for search in ready if search.anchor.documents]
+    _look(corpus, known, inside=True)
+    _look(corpus, [search for search in known if search.is_weak()], inside=True, every_seed=True)
+    rest = [search for search in ready if search.best is None or search.best.edits > 0]
+    _look(corpus, rest, inside=False)
+    _look(corpus, [search for search in rest if search.is_weak()], inside=False, every_seed=True)
+    decisions = []
+    for search in searches:
+        anchor = search.anchor
+        if anchor.letters < MIN_LETTERS:
+            decisions.append(Decision("unmatched", None, "too_short", ()))
+            continue
+        candidates = _with_fine_differences(corpus, anchor, search.candidates)
+        decisions.append(
+            decide(name, candidates, hint=anchor.hint, documents=anchor.documents, crowded=search.crowded)
+        )
+    return decisions
+
+
+def _look(corpus: Corpus, searches: Sequence[_Search], *, inside: bool, every_seed: bool = False) -> None:
+    """Add candidates to each search, from its known documents or from the whole corpus."""
+    queries: list[Query] = []
+    owners: list[_Search] = []
+    for search in searches:
+        piece = search.anchor.pieces[search.anchor.main]
+        ranges = [corpus.document_range(d) for d in search.anchor.documents] if inside else [(0, len(corpus.letters))]
+        queries += [Query(piece, low, high) for low, high in ranges]
+        owners += [search] * len(ranges)
+    if not queries:
+        return
+    for search, votes in zip(owners, vote(corpus.seeds, queries, every_seed=every_seed), strict=True):
+        _verify(corpus, search, votes, every_seed=every_seed)
+
+
+def _verify(corpus: Corpus, search: _Search, votes: Votes, *, every_seed: bool) -> None:
+    """Align at the voted places, as long as one may be as good as the best or rival it."""
+    anchor = search.anchor
+    budget = int(anchor.letters * (_WEAK_BUDGET if every_seed else _BUDGET)) + 1
+    search.crowded = search.crowded or votes.flood
+    best = search.best
+    exact = 0
+    for looked_at, place in enumerate(votes.places):
+        if every_seed and (looked_at >= _WEAK_PLACES or place.votes * 3 < votes.places[0].votes):
+            return
+        if best is not None and not every_seed:
+            # an edit destroys at most two of the seeds: with fewer votes than this it is no rival either
+            rival = best.edits + (max(2, best.edits / 3) if best.edits else 0)
+            if place.votes + 2 * rival < votes.asked:
+                return
+            if looked_at >= _MANY_PLACES and place.votes * 2 < votes.places[0].votes:
+                return
+        if exact > _MANY_PLACES:
+            search.crowded = True
+            return
+        limit = budget if best is None else min(budget, best.edits + max(8, anchor.letters // 20))
+        found = _align_at(corpus, anchor, place, limit)
+        if found is None:
+            continue
+        candidate = candidate_of(corpus, anchor, found)
+        search.candidates.append(candidate)
+        exact += candidate.edits == 0
+        if best is None or candidate.edits < best.edits:
+            best = candidate
+    search.crowded = search.crowded or (len(votes.places) == MOST_PLACES and best is not None and best.edits == 0)
+
+
+def _align_at(corpus: Corpus, anchor: Anchor, place: Place, limit: int) -> Alignment | None:
+    piece = anchor.pieces[anchor.main]
+    middle = min(max((place.start + place.end) // 2, 0), len(corpus.letters) - 1)
+    bounds = corpus.document_range(corpus.document_of(corpus.chunk_at(middle)))
+    found = align(piece, corpus.letters, bounds, place.start, place.end, limit)
+    if found is None:
+        return None
+    if found.edits:
+        found = _within_chunks(corpus, piece, found, limit)
+    if len(anchor.pieces) == 1:
+        return found
+    return align_pieces(anchor.pieces, anchor.main, corpus.letters, bounds, found)
+
+
+def _within_chunks(corpus: Corpus, piece: str, found: Alignment, limit: int) -> Alignment:
+    """Return the alignment without a spill over the border of a chunk that is no quotation of the neighbour.
+
+    Foreign words at an end of a quotation align with whatever stands there: that saves few edits for many letters.
+    """
+    first, last = corpus.chunk_at(found.start), corpus.chunk_at(found.end - 1)
+    for low, high in (
+        (corpus.starts[first + 1], corpus.starts[last + 1]),
+        (corpus.starts[first], corpus.starts[last]),
+    ):
+        spill = max(0, low - found.start) + max(0, found.end - high)
+        if first == last or spill == 0 or spill >= len(piece) // 2:
+            continue
+        allowed = found.edits + int(spill * _SPILL_SAVES)
+        inside = align(piece, corpus.letters, (low, high), found.start, found.end, max(limit, allowed))
+        if inside is not None and inside.edits <= allowed:
+            found = inside
+            first, last = corpus.chunk_at(found.start), corpus.chunk_at(found.end - 1)
+    return found
+
+
+def _with_fine_differences(corpus: Corpus, anchor: Anchor, candidates: list[Candidate]) -> list[Candidate]:
+    """Count, where several places agree word for word, the letters that the skeleton folds into one."""
+    exact = {c.place for c in candidates if c.edits == 0 and (not anchor.documents or c.document in anchor.documents)}
+    if not 1 < len(exact) <= _MOST_TWINS or len(anchor.pieces) > 1:
+        return candidates
+    written = written_letters(anchor.text)[-anchor.letters :]
+    counted = []
+    for candidate in candidates:
+        if candidate.edits == 0:
+            theirs = _letters_as_written(corpus, candidate)
+            fine = sum(1 for a, b in zip(written, theirs, strict=False) if a != b)
+            candidate = replace(candidate, fine=fine)
+        counted.append(candidate)
+    return counted
+
+
+def _letters_as_written(corpus: Corpus, candidate: Candidate) -> list[str]:
+    first = corpus.chunk_at(candidate.found.start)
+    last = corpus.chunk_at(candidate.found.end - 1)
+    letters = [letter for i in range(first, last + 1) for letter in written_letters(corpus.chunks[i].chunk_text)]
+    offset = candidate.found.start - corpus.starts[first]
+    return letters[offset : offset + candidate.found.end - candidate.found.start]
+
+
+TIERS: dict[str, Tier] = {"hash": HashTier(), "fuzzy": FuzzyTier()}
+
+
+def decide_anchors(corpus: Corpus, anchors: Sequence[Anchor], tiers: Sequence[Tier]) -> list[Decision]:
+    """Return the decision for each anchor: of the first tier that links, else the best informed one."""
+    decisions: list[Decision] = [Decision("unmatched", None, "no_tier", ()) for _ in anchors]
+    open_numbers = list(range(len(anchors)))
+    for tier in tiers:
+        found = tier.decide_all(corpus, [anchors[i] for i in open_numbers])
+        still_open = []
+        for i, decision in zip(open_numbers, found, strict=True):
+            if decision.outcome != "unmatched" or decisions[i].outcome == "unmatched":
+                decisions[i] = decision
+            if decision.outcome != "linked":
+                still_open.append(i)
+        open_numbers = still_open
+    return decisions

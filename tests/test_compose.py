@@ -1,0 +1,126 @@
+"""Text and units of one Absatz: every unit is exactly its characters, and no two units share a name."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.chunker import split
+from ingest.compose import compose, write_sub
+from ingest.tree import Block
+from normalize.citation import Style
+from normalize.units import Path, Step
+
+NR1, NR2 = (Step("nummer", "1"),), (Step("nummer", "2"),)
+
+
+def units(blocks: list[Block], style: Style = "paragraph") -> dict[str, str]:
+    composed = compose(blocks, style)
+    return {write_sub(u.path): composed.text[u.start : u.end] for u in composed.units}
+
+
+def test_one_sentence_has_no_units() -> None:
+    assert units([Block("Dies gilt nicht.")]) == {}
+
+
+def test_sentences_are_counted() -> None:
+    assert units([Block("Dies gilt. Jenes gilt nicht.")]) == {"Satz 1": "Dies gilt.", "Satz 2": "Jenes gilt nicht."}
+
+
+def test_a_list_in_a_single_sentence_needs_no_satz() -> None:
+    blocks = [Block("Verboten ist"), Block("das Werfen,", NR1, "1."), Block("das Ziehen.", NR2, "2.")]
+    assert units(blocks) == {"Nr. 1": "1. das Werfen,", "Nr. 2": "2. das Ziehen."}
+
+
+def test_text_after_a_list_goes_on_with_its_sentence() -> None:
+    """The continuation belongs to the Absatz, not to the last item (CITATIONS.md rules)."""
+    blocks = [
+        Block("Wer"),
+        Block("wirft oder", NR1, "1."),
+        Block("zieht,", NR2, "2."),
+        Block("handelt ordnungswidrig. Der Versuch ist frei."),
+    ]
+    assert units(blocks) == {
+        "Satz 1": "Wer\n1. wirft oder\n2. zieht,\nhandelt ordnungswidrig.",
+        "Satz 1 Nr. 1": "1. wirft oder",
+        "Satz 1 Nr. 2": "2. zieht,",
+        "Satz 2": "Der Versuch ist frei.",
+    }
+
+
+def test_two_lists_in_one_absatz_are_told_apart_by_their_satz() -> None:
+    blocks = [
+        Block("Erlaubt ist"), Block("Rot.", NR1, "1."), Block("Verboten ist"), Block("Blau.", NR1, "1."),
+    ]  # fmt: skip
+    found = units(blocks)
+    assert found["Satz 1 Nr. 1"] == "1. Rot."
+    assert found["Satz 2 Nr. 1"] == "1. Blau."
+
+
+def test_a_name_that_would_stand_twice_is_left_out() -> None:
+    """Two lists hang on one sentence and both begin at 1: no unit is better than a wrong one."""
+    blocks = [Block("Wer"), Block("Rot,", NR1, "1."), Block("oder"), Block("Blau", NR1, "1."), Block("mag, zahlt.")]
+    assert "Nr. 1" not in units(blocks)
+
+
+def test_an_item_counts_its_own_sentences() -> None:
+    blocks = [Block("Steuerfrei sind"), Block("Gaben. Sie sind zu melden;", NR1, "1."), Block("Lose.", NR2, "2.")]
+    found = units(blocks)
+    assert found["Nr. 1 Satz 2"] == "Sie sind zu melden;"
+    assert found["Nr. 2"] == "2. Lose."
+
+
+def test_an_eu_point_is_cited_without_satz_but_with_its_subparagraph() -> None:
+    first, second = Step("unterabsatz", "1"), Step("unterabsatz", "2")
+    blocks = [
+        Block("Die Säule zeigt an:", (first,)),
+        Block("den Preis.", (first, Step("buchstabe", "a")), "a)"),
+        Block("Dies gilt nicht nachts. Satz zwei.", (second,)),
+    ]
+    found = units(blocks, "article")
+    assert found["UAbs. 1 lit. a"] == "a) den Preis."
+    assert found["UAbs. 2 Satz 2"] == "Satz zwei."
+
+
+def test_the_sources_own_sentence_numbers_win() -> None:
+    """EStG numbers its sentences: an abbreviation the splitter does not know cannot move them."""
+    text = "Das gilt n. sonst. Jenes auch."
+    assert units([Block(text, sentences=(0, 19))]) == {"Satz 1": "Das gilt n. sonst.", "Satz 2": "Jenes auch."}
+
+
+_words = st.lists(st.sampled_from(["Haus", "gilt.", "Wer", "und", "Abs.", "1", "nicht;", "Rad,"]), min_size=1, max_size=30)
+_levels = st.sampled_from(["nummer", "buchstabe", "doppelbuchstabe"])
+_paths = st.lists(st.tuples(_levels, st.sampled_from("1234")), max_size=3).map(
+    lambda steps: tuple(Step(level, value) for level, value in steps)
+)
+
+
+@st.composite
+def absaetze(draw: st.DrawFn) -> list[Block]:
+    blocks = []
+    for _ in range(draw(st.integers(1, 8))):
+        path: Path = draw(_paths)
+        marker = f"{path[-1].value}." if path and draw(st.booleans()) else ""
+        blocks.append(Block(" ".join(draw(_words)), path, marker))
+    return blocks
+
+
+@given(absaetze(), st.sampled_from(["paragraph", "article"]))
+def test_the_text_is_the_blocks_and_units_nest_and_are_unique(blocks: list[Block], style: Style) -> None:
+    composed = compose(blocks, style)
+    assert composed.text == "\n".join(f"{b.marker} {b.text}".strip() for b in blocks)
+    names = [write_sub(u.path) for u in composed.units]
+    assert len(set(names)) == len(names)
+    for unit in composed.units:
+        assert 0 <= unit.start < unit.end <= len(composed.text)
+        assert composed.text[unit.start : unit.end].strip() == composed.text[unit.start : unit.end]
+
+
+@given(absaetze(), st.integers(20, 120))
+@pytest.mark.parametrize("style", ["paragraph", "article"])
+def test_pieces_are_the_whole_text_in_order_and_short_enough(style: Style, blocks: list[Block], limit: int) -> None:
+    composed = compose(blocks, style)
+    pieces = split(composed, limit)
+    assert all(0 < piece.end - piece.start <= limit for piece in pieces)
+    joined = "".join(composed.text[p.start : p.end] for p in pieces)
+    assert joined.split() == composed.text.split() or "".join(joined.split()) == "".join(composed.text.split())
+    assert all(a.end <= b.start for a, b in zip(pieces, pieces[1:], strict=False))

@@ -1,0 +1,172 @@
+"""gii-norm laws: the quirks of the corpus, each as its kind, and the counts of real laws."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.chunker import Chunk
+from ingest.compose import compose, write_sub
+from ingest.documents import load_file
+from ingest.sources.gii import read_gii
+from ingest.tree import Act, Provision
+from normalize.laws import LawTable
+
+HEAD = (
+    '<dokumente builddate="20240704120000" doknr="BJNRTEST"><norm doknr="BJNRTEST"><metadaten><jurabk>TestG 2020</jurabk>'
+    "<amtabk>TestG</amtabk><langue>Testgesetz</langue></metadaten></norm>"
+)
+
+
+def act(*norms: str) -> Act:
+    return read_gii((HEAD + "".join(norms) + "</dokumente>").encode(), "test.xml")
+
+
+def norm(enbez: str, content: str, extra: str = "") -> str:
+    return (
+        f"<norm><metadaten><jurabk>TestG 2020</jurabk>{extra}<enbez>{enbez}</enbez></metadaten><textdaten><text>"
+        f"<Content>{content}</Content></text></textdaten></norm>"
+    )
+
+
+def only(content: str, enbez: str = "§ 1") -> Provision:
+    return act(norm(enbez, content)).provisions[0]
+
+
+def texts(provision: Provision) -> list[tuple[str | None, str]]:
+    return [(a.number, compose(a.blocks, provision.style).text) for a in provision.absaetze]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("<P>(1) Die Stelle</P>", [("1", "Die Stelle")]),
+        ("<P>(1)\u00a0Soweit</P>", [("1", "Soweit")]),
+        ("<P>(1)Für alle</P>", [("1", "Für alle")]),
+        ("<P>(1a) Auch dies</P>", [("1a", "Auch dies")]),
+        ("<P>Ohne Nummer</P>", [(None, "Ohne Nummer")]),
+        ("<P>(1) <BR/>(2) Arbeitnehmer sind</P>", [("2", "Arbeitnehmer sind")]),  # two Absätze in one P, the first empty
+        ("<P>(1) Eins.<BR/>(2) Zwei.</P>", [("1", "Eins."), ("2", "Zwei.")]),
+        ("<P>(1) Eins<BR/>und weiter.</P>", [("1", "Eins und weiter.")]),
+        ("<P>(1) Eins.</P><P>(2) (weggefallen)</P><P>(3) Drei.</P>", [("1", "Eins."), ("3", "Drei.")]),
+        ("<P>(1) Eins.</P><P>(2)(weggefallen)</P>", [("1", "Eins.")]),
+        ("<P>(1) Eins.</P><P>(2) bis (4) (weggefallen)</P>", [("1", "Eins.")]),
+        ("<P>(1) Eins.</P><P>Schlusssatz.</P>", [("1", "Eins.\nSchlusssatz.")]),
+        ("<P>Wasser H<SUB>2</SUB>O, 5 m<SUP>2</SUP></P>", [(None, "Wasser H2O, 5 m2")]),
+        ("<P>Text<FnR ID='F1'/> mit Fußnote</P>", [(None, "Text mit Fußnote")]),
+        ("<P>Text</P><kommentar typ='Fundstelle'>(Fundstelle: BGBl.)</kommentar>", [(None, "Text")]),
+        ("<P>Schutz\u00adgut</P>", [(None, "Schutzgut")]),
+    ],
+)
+def test_absaetze(content: str, expected: list[tuple[str | None, str]]) -> None:
+    assert texts(only(content)) == expected
+
+
+def test_a_number_inside_quoted_amending_text_is_no_absatz_of_this_act() -> None:
+    """CITATIONS.md hard case 13."""
+    content = "<P>(1) § 5 wird wie folgt gefasst:</P><P>„(1) Neu eins.</P><P>(2) Neu zwei.“</P><P>(2) Es gilt sofort.</P>"
+    assert [number for number, _ in texts(only(content))] == ["1", "2"]
+
+
+def test_an_opening_mark_that_never_closes_swallows_nothing() -> None:
+    content = "<P>(1) Das „Wort ist falsch gesetzt.</P><P>(2) Zwei.</P><P>(3) Drei.</P>"
+    assert [number for number, _ in texts(only(content))] == ["1", "2", "3"]
+
+
+def test_nested_lists_with_several_paragraphs_in_an_item() -> None:
+    content = (
+        "<P>Es gilt <DL><DT>1.</DT><DD><LA>Erstens <DL><DT>a)</DT><DD><LA>klein <DL><DT>aa)</DT><DD><LA>kleiner"
+        "</LA></DD></DL></LA></DD></DL></LA><LA>noch Erstens</LA></DD><DT>2a.</DT><DD><LA>Zweitens</LA></DD></DL>überall.</P>"
+    )
+    provision = only(content)
+    composed = compose(provision.absaetze[0].blocks, "paragraph")
+    found = {write_sub(u.path): composed.text[u.start : u.end] for u in composed.units}
+    assert found == {
+        "Nr. 1": "1. Erstens\na) klein\naa) kleiner\nnoch Erstens",
+        "Nr. 1 lit. a": "a) klein\naa) kleiner",
+        "Nr. 1 lit. a Doppelbuchst. aa": "aa) kleiner",
+        "Nr. 2a": "2a. Zweitens",
+    }
+
+
+@pytest.mark.parametrize(
+    ("enbez", "article", "style", "kind"),
+    [
+        ("§ 38", "38", "paragraph", "norm"),
+        ("§ 312a", "312a", "paragraph", "norm"),
+        ("§ 1.01", "1.01", "paragraph", "norm"),
+        ("Art 2", "2", "article", "norm"),
+        ("(XXXX) §§ 3 bis 6", "3 bis 6", "paragraph", "norm"),
+        ("(XXXX)§§ 440 bis 442", "440 bis 442", "paragraph", "norm"),
+        ("Anlage 1 (zu § 2 Abs. 1)", "Anlage 1", "paragraph", "annex"),
+        ("Anlage", "Anlage", "paragraph", "annex"),
+        ("Anhang II", "Anhang II", "paragraph", "annex"),
+        ("Eingangsformel", "Eingangsformel", "paragraph", "part"),
+    ],
+)
+def test_the_name_of_a_norm(enbez: str, article: str, style: str, kind: str) -> None:
+    first = act(norm(enbez, "<P>Text.</P>"), norm("§ 99", "<P>x</P>") if "Art" not in enbez else "").provisions[0]
+    assert (first.article, first.style, first.kind) == (article, style, kind)
+
+
+@pytest.mark.parametrize("content", ["<P/>", "<P>-</P>", "<P>(weggefallen)</P>", ""])
+def test_a_repealed_norm_is_a_tombstone(content: str) -> None:
+    assert only(content).absaetze == ()
+
+
+def test_a_section_under_an_artikel_keeps_its_artikel() -> None:
+    """EGBGB: § 1 stands under Art. 229 and under others; without its Artikel the Fundstelle would be wrong."""
+
+    def division(name: str, key: str) -> str:
+        return (
+            f"<gliederungseinheit><gliederungskennzahl>{key}</gliederungskennzahl><gliederungsbez>{name}</gliederungsbez>"
+            "</gliederungseinheit>"
+        )
+
+    read = act(
+        norm("§ 1", "<P>Eins.</P>", division("Art 229", "010")),
+        norm("§ 1", "<P>Anders.</P>", division("Art 230", "020")),
+    )
+    assert [(p.article, p.style) for p in read.provisions] == [("229 § 1", "article"), ("230 § 1", "article")]
+
+
+# --- Real laws -----------------------------------------------------------------------------------------------------
+
+
+def chunks_of(path: Path) -> list[Chunk]:
+    return list(load_file(path, LawTable.builtin()).chunks())
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(
+    ("file", "labels"),
+    [
+        ("bdsg_2024-12", ["BDSG § 38 Abs. 1", "BDSG § 1 Abs. 1"]),
+        ("agg_2024-12", ["AGG § 15 Abs. 4"]),  # the gap the contract names
+        ("gg_2025-03", ["Art. 2 Abs. 1 GG", "Präambel GG", "Art. 93 Abs. 1 GG"]),
+        ("tdddg_2026-03", ["TDDDG § 25 Abs. 1"]),
+        ("bsig-2025_2026-03", ["BSIG § 30 Abs. 1", "BSIG Anlage 1"]),
+        ("bgbeg_2026-03", ["Art. 229 § 1 Abs. 1 EGBGB"]),
+    ],
+)
+def test_labels_of_real_laws(shared: Path, file: str, labels: list[str]) -> None:
+    found = {chunk.payload["article_label"] for chunk in chunks_of(shared / f"corpus/gii-xml/{file}.xml")}
+    assert not set(labels) - found
+
+
+@pytest.mark.corpus
+def test_every_norm_in_force_is_in_the_chunks(shared: Path) -> None:
+    """BSIG, GG, BGB by the names of their norms in the file (`enbez`)."""
+    for name in ("bsig-2025_2026-03", "gg_2025-03", "bgb_2026-04"):
+        path = shared / f"corpus/gii-xml/{name}.xml"
+        provisions = read_gii(path.read_bytes(), path.name).provisions
+        in_force = {p.article for p in provisions if p.kind == "norm" and p.absaetze}
+        cited = {c.payload["article"] for c in chunks_of(path)}
+        assert in_force <= cited and len(in_force) > 60
+
+
+@pytest.mark.corpus
+def test_videoueberwachung_has_two_lists_told_apart(shared: Path) -> None:
+    chunks = chunks_of(shared / "corpus/gii-xml/bdsg_2024-12.xml")
+    first = next(c for c in chunks if c.payload["article_label"] == "BDSG § 4 Abs. 1")
+    subs = [unit["sub"] for unit in first.payload["units"]]
+    assert subs == ["Satz 1", "Satz 1 Nr. 1", "Satz 1 Nr. 2", "Satz 1 Nr. 3", "Satz 2", "Satz 2 Nr. 1", "Satz 2 Nr. 2"]
