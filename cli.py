@@ -4,12 +4,13 @@ Exit codes (DESIGN §9): 0 done or no change, 1 failed, 2 usage, 3 a gate refuse
 5 changes pending (with --dry-run --exit-code).
 """
 
+import io
 import json
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,9 +18,10 @@ import typer
 
 import printing
 from backends.embedders import Embedder, make_embedder
+from backends.health import check_disk, check_embedder, check_extras, check_tables, check_vectors
 from backends.tables.connect import Tables, open_tables
 from backends.tables.mapping import ControlColumns
-from backends.tables.runs import latest_runs
+from backends.tables.runs import document_states, latest_runs
 from backends.tables.upgrade import is_current, upgrade
 from backends.vectors import open_store
 from backends.vectors.store import VectorStore
@@ -29,11 +31,19 @@ from ingest.prune import prune as prune_collection
 from ingest.reingest import make_plan
 from ingest.reingest import reingest as reingest_collection
 from ingest.rollback import rollback as rollback_collection
+from ingest.status import collections_status, runs_status
 from ingest.verify import SAMPLE, SEED
 from ingest.verify import verify as verify_collection
+from normalize.citing.rows import cite_rows
 from normalize.errors import FundstelleError, UsageError
 from normalize.laws import LawTable
-from settings import LoadedSettings, Settings, load_settings
+from relink.chunks import read_chunks
+from relink.controls import export_controls, import_controls, link_counts, read_lines
+from relink.run import RelinkOptions
+from relink.run import relink as relink_controls
+from relink.undo import undo
+from retrieve.search import search as search_collection
+from settings import LoadedSettings, Settings, load_settings, shown
 
 PENDING = 5
 
@@ -47,7 +57,9 @@ app = typer.Typer(
 db = typer.Typer(no_args_is_help=True, help="The database: create and upgrade the tables.")
 controls = typer.Typer(no_args_is_help=True, help="The controls: bring them in, bring them out.")
 app.add_typer(db, name="db")
+relinking = typer.Typer(invoke_without_command=True, help="Link the controls to the chunks their texts quote.")
 app.add_typer(controls, name="controls")
+app.add_typer(relinking, name="relink")
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object (or JSON lines) on standard output.")]
 CollectionName = Annotated[str, typer.Option("--collection", "-c", help="Name of the collection.")]
@@ -120,9 +132,7 @@ def _stores(settings: Settings) -> Iterator[tuple[VectorStore, Tables]]:
 def _embedder(settings: Settings, dimension: int | None) -> Embedder:
     """The embedder of the settings; the hashing one takes whatever dimension a collection has."""
     chosen = settings.embedder_dimension or (dimension if settings.embedder == "hashing" else None)
-    return make_embedder(
-        settings.embedder, model=settings.embedder_model, url=settings.ollama_url, dimension=chosen
-    )
+    return make_embedder(settings.embedder, model=settings.embedder_model, url=settings.ollama_url, dimension=chosen)
 
 
 def _manifest(settings: Settings, tables: Tables, collection: str, given: Path | None) -> Manifest:
@@ -157,7 +167,9 @@ def reingest(
     collection: CollectionName,
     manifest: ManifestFile = None,
     dry_run: DryRun = False,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="With --dry-run: exit 5 if changes are pending.")] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="With --dry-run: exit 5 if changes are pending.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Read the documents of a collection and write what the store lacks. Deletes nothing."""
@@ -184,7 +196,9 @@ def verify(
     context: typer.Context,
     collection: CollectionName,
     manifest: ManifestFile = None,
-    sample: Annotated[float, typer.Option(min=0, max=1, help="Share of chunks compared whole (at least one a document).")] = SAMPLE,
+    sample: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of chunks compared whole (at least one a document).")
+    ] = SAMPLE,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = SEED,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check, but write no receipt.")] = False,
     as_json: JsonFlag = False,
@@ -257,6 +271,89 @@ def chunk(
         printing.print_chunks(payloads)
 
 
+@app.command()
+def status(context: typer.Context, as_json: JsonFlag = False) -> None:
+    """Show every collection, how far its documents are, the links of the controls, and the last runs."""
+    with _stores(context.obj.settings) as (store, tables):
+        report = {
+            "collections": collections_status(store, tables),
+            "controls": link_counts(tables),
+            "runs": runs_status(tables),
+        }
+    _print_json(report) if as_json else printing.print_status(report)
+
+
+@app.command()
+def doctor(context: typer.Context, as_json: JsonFlag = False) -> None:
+    """Show where each setting comes from, what it connects to, and what is missing."""
+    loaded: LoadedSettings = context.obj.loaded
+    settings = loaded.settings
+    findings = [
+        check_vectors(lambda: _vectors(settings)),
+        check_tables(lambda: _tables(settings, upgraded=False)),
+        check_embedder(lambda: _embedder(settings, None)),
+        check_disk(settings.home),
+        check_extras(),
+    ]
+    values = [
+        {"setting": name, "value": shown(getattr(settings, name)), "from": loaded.origins[name]}
+        for name in Settings.model_fields
+    ]
+    report = {"settings": values, "findings": [asdict(finding) for finding in findings]}
+    _print_json(report) if as_json else printing.print_doctor(report)
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+# --- Reading -------------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def search(
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="The question, in German.")],
+    collection: Annotated[
+        str | None, typer.Option("--collection", "-c", help="Where to search (default: the only collection).")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-k", min=1, max=200, help="How many sources.")] = 5,
+    as_json: JsonFlag = False,
+) -> None:
+    """Search dense and BM25 side by side and print the sources with their Fundstelle."""
+    settings = context.obj.settings
+    with _vectors(settings) as store:
+        name = collection or _only_collection(store)
+        about = store.describe(name)
+        embedder = _embedder(settings, about.layout.dimension if about else None)
+        answer = search_collection(store, name, embedder, question, top_k=limit)
+    if as_json:
+        _print_json(answer.report())
+    else:
+        printing.print_answer(answer)
+
+
+def _only_collection(store: VectorStore) -> str:
+    names = store.collections()
+    if len(names) != 1:
+        known = ", ".join(names) or "none"
+        raise UsageError(f"Name the collection with --collection; there are: {known}.")
+    return names[0]
+
+
+@app.command()
+def cite(
+    text: Annotated[str, typer.Argument(help="Text with citations, or - for standard input.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Find the citations in a text; with --json a line a citation."""
+    source = sys.stdin.read() if text == "-" else text
+    rows = cite_rows(source, LawTable.builtin())
+    if as_json:
+        for row in rows:
+            _print_json(row)
+    else:
+        printing.print_citations(rows)
+
+
 # --- Database and controls -----------------------------------------------------------------------------------------
 
 
@@ -269,8 +366,77 @@ def db_upgrade(context: typer.Context, as_json: JsonFlag = False) -> None:
     _print_json({"created": created, "where": where}) if as_json else printing.print_upgraded(created, where)
 
 
+@controls.command("import")
+def controls_import(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="Controls as JSON lines, .jsonl or .jsonl.zst.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Bring controls in: new ones are added, changed ones updated; a bad line stops all of it."""
+    with _tables(context.obj.settings) as tables:
+        report = import_controls(tables, read_lines(file), file.name)
+    counts = {"rows": report.rows, "inserted": report.inserted, "updated": report.updated}
+    _print_json(counts | {"unchanged": report.unchanged}) if as_json else printing.print_imported(report)
+
+
+@controls.command("export")
+def controls_export(context: typer.Context, as_json: JsonFlag = False) -> None:
+    """Print every control with its Fundstelle and how it came by it; with --json a line a control."""
+    with _tables(context.obj.settings) as tables:
+        rows = export_controls(tables)
+        if as_json:
+            for row in rows:
+                _print_json(row)
+        else:
+            printing.print_controls(rows)
+
+
+@relinking.callback()
+def relink(
+    context: typer.Context,
+    collection: Annotated[
+        list[str] | None, typer.Option("--collection", "-c", help="Link to these collections (default: all).")
+    ] = None,
+    tiers: Annotated[str, typer.Option("--tiers", help="Which tiers to run, in order.")] = "hash,fuzzy",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite citations that people have set, too.")] = False,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Link the controls to the chunks their texts quote, and let atoms inherit."""
+    if context.invoked_subcommand is not None:
+        return
+    settings = context.obj.settings
+    options = RelinkOptions(tiers=tuple(t.strip() for t in tiers.split(",")), force=force, dry_run=dry_run)
+    with _stores(settings) as (store, tables):
+        names = collection or store.collections()
+        if not names:
+            raise UsageError("There is no collection to link to: run 'fundstelle reingest' first.")
+        current = {
+            document_id: state.document_version
+            for name in names
+            for document_id, state in document_states(tables, name).items()
+        }
+        report = relink_controls(tables, read_chunks(store, names, current), options).as_dict()
+    _print_json(report) if as_json else printing.print_relinked(report, dry_run=dry_run)
+
+
+@relinking.command("undo")
+def relink_undo(
+    context: typer.Context,
+    run: Annotated[int, typer.Argument(help="The re-link run to take back ('fundstelle status' lists them).")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Put back the citations that a re-link changed, as they were before it."""
+    with _tables(context.obj.settings) as tables:
+        report = asdict(undo(tables, run))
+    _print_json(report) if as_json else printing.print_undone(report)
+
+
 def main() -> None:
     """Run the command line; every error of ours is one sentence on standard error and its exit code."""
+    for stream in (sys.stdout, sys.stderr):  # the same bytes under any locale
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
     try:
         app()
     except FundstelleError as error:
@@ -282,7 +448,7 @@ def main() -> None:
         log = Path("fundstelle-error.log")
         log.write_text(traceback.format_exc(), "utf-8")
         sys.stderr.write(
-            f"Error: unexpected {type(error).__name__} ({error}); this is a fault of fundstelle, report it with {log}.\n"
+            f"Error: unexpected {type(error).__name__} ({error}); a fault of fundstelle, report it with {log}.\n"
         )
         sys.exit(1)
 

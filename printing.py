@@ -1,5 +1,6 @@
 """What an operator sees: reports as short tables and sentences. JSON output never comes through here."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,8 @@ from rich.table import Table
 
 from ingest.gather import Progress as ProgressCallback
 from ingest.gather import no_progress
+from relink.controls import ImportReport
+from retrieve.search import Answer
 
 _MANY_DOCUMENTS = 30
 _PIPE_WIDTH = 200
@@ -17,8 +20,8 @@ _PIPE_WIDTH = 200
 
 def console() -> Console:
     """Standard output; plain text, as wide as its lines are, when it is no terminal."""
-    out = Console(highlight=False, soft_wrap=True)
-    return out if out.is_terminal else Console(highlight=False, soft_wrap=True, width=_PIPE_WIDTH)
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    return Console(highlight=False, markup=False, soft_wrap=True, width=width)
 
 
 @contextmanager
@@ -129,8 +132,8 @@ def print_verdict(report: Mapping[str, Any]) -> None:
     _print_unclaimed(out, report["unclaimed"])
     if report["ok"]:
         out.print(
-            f"Verified: {report['chunks']:,} chunks of {report['documents']:,} documents in '{report['collection']}' are "
-            f"exactly what the sources say. {report['old_points']:,} old points may be pruned. "
+            f"Verified: {report['chunks']:,} chunks of {report['documents']:,} documents in "
+            f"'{report['collection']}' are exactly what the sources say. {report['old_points']:,} old points may be pruned. "
             f"Receipt {report['receipt'] or 'not written (dry run)'}."
         )
     else:
@@ -148,8 +151,8 @@ def print_pruned(report: Mapping[str, Any], *, dry_run: bool) -> None:
         out.print(f"Would delete {report['to_delete']:,} old points of '{report['collection']}'. Nothing was deleted.")
     elif report["deleted"]:
         out.print(
-            f"Deleted {report['deleted']:,} old points of '{report['collection']}'; {report['kept']:,} new ones checked "
-            f"to be there. Backup: {report['backup']}"
+            f"Deleted {report['deleted']:,} old points of '{report['collection']}'; {report['kept']:,} new ones "
+            f"checked to be there. Backup: {report['backup']}"
         )
     else:
         out.print(f"Nothing to prune in '{report['collection']}': its {report['kept']:,} points are all current.")
@@ -180,6 +183,119 @@ def print_chunks(payloads: Iterable[Mapping[str, Any]]) -> None:
     out = console()
     for payload in payloads:
         header = f"  {payload['section_header']}" if payload["section_header"] else ""
-        out.print(f"[{payload['article_label']}]{header}", markup=False)
-        out.print(payload["chunk_text"], markup=False)
+        out.print(f"[{payload['article_label']}]{header}")
+        out.print(payload["chunk_text"])
         out.print()
+
+
+def print_status(report: Mapping[str, Any]) -> None:
+    """Print collections, links and runs."""
+    out = console()
+    if not report["collections"]:
+        out.print("No collection yet: run 'fundstelle reingest'.")
+    else:
+        rows = [
+            (c["collection"], c["points"], c["documents"], _counts(c["states"]), c["model"], c["receipt"])
+            for c in report["collections"]
+        ]
+        out.print(table(("collection", "points", "documents", "states", "model", "receipt"), rows))
+    controls = report["controls"]
+    out.print(f"Controls: {controls['controls']:,} ({_counts(controls['outcomes']) or 'not linked yet'})")
+    if report["runs"]:
+        runs = [(r["run"], r["command"], r["collection"], r["status"], r["started"]) for r in report["runs"]]
+        out.print(table(("run", "command", "collection", "status", "started"), runs))
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
+
+
+def print_doctor(report: Mapping[str, Any]) -> None:
+    """Print settings with their origin, and what each part says."""
+    out = console()
+    rows = [(s["setting"], s["value"], s["from"]) for s in report["settings"]]
+    out.print(table(("setting", "value", "from"), rows))
+    out.print()
+    for finding in report["findings"]:
+        out.print(f"{'ok     ' if finding['ok'] else 'MISSING'} {finding['part']}: {finding['says']}")
+
+
+def print_answer(answer: Answer) -> None:
+    """Print the sources as the advisor does (contract §7.2)."""
+    out = console()
+    if not answer.sources:
+        out.print("Nothing found.")
+    for number, source in enumerate(answer.sources, 1):
+        out.print(f"[Quelle {number}: {source.source}]")
+        out.print(source.text)
+        out.print()
+
+
+def print_citations(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Print the citations of a text, a line a target."""
+    lines = [
+        (row["text"], f"{row['start']}-{row['end']}", target["label"], _verdict(row, target))
+        for row in rows
+        for target in row["targets"] or [{"label": None, "resolved": False}]
+    ]
+    out = console()
+    if lines:
+        out.print(table(("text", "characters", "label", ""), lines))
+    else:
+        out.print("No citation found.")
+
+
+def _verdict(row: Mapping[str, Any], target: Mapping[str, Any]) -> str:
+    if not row["complete"]:
+        return "read in part"
+    return "" if target["resolved"] else "unresolved"
+
+
+def print_imported(report: ImportReport) -> None:
+    """Print what an import of controls did."""
+    console().print(
+        f"Read {report.rows:,} controls: {report.inserted:,} new, {report.updated:,} changed, {report.unchanged:,} unchanged."
+    )
+
+
+def print_controls(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Print the controls with their Fundstelle."""
+    lines = [
+        (r["control_uuid"], r["outcome"], (r["source_citation"] or {}).get("article_label"), r["tier"], r["score"])
+        for r in rows
+    ]
+    console().print(table(("control", "outcome", "Fundstelle", "tier", "score"), lines))
+
+
+def print_relinked(report: Mapping[str, Any], *, dry_run: bool) -> None:
+    """Print what a re-link found and wrote."""
+    out = console()
+    out.print(table(("outcome", "controls"), sorted(report["outcomes"].items())))
+    if report["tiers"]:
+        out.print("Linked by tier: " + _counts(dict(sorted(report["tiers"].items()))))
+    if report["reasons"]:
+        out.print("Left for review because: " + _counts(report["reasons"]))
+    for outcome, examples in sorted(report["examples"].items()):
+        for example in examples:
+            label, reason = example.get("article_label"), example.get("reason")
+            out.print(
+                f"  {outcome}: {example['control_uuid']} {label or ''}{f' ({reason})' if reason else ''}".rstrip()
+            )
+    if report["cycles"]:
+        out.print(f"{len(report['cycles'])} controls hang on a cycle of parents: {', '.join(report['cycles'][:3])}")
+    wrote = "Would write" if dry_run else "Wrote"
+    if report["writes"]:
+        out.print(f"{wrote} {report['citations_written']:,} citations and {report['links_written']:,} link rows.")
+    else:
+        out.print("Nothing to write: every control already has what its text says.")
+    if report["run_id"] is not None:
+        out.print(f"Run {report['run_id']}; take it back with 'fundstelle relink undo {report['run_id']}'.")
+    out.print(f"Time: {seconds(report['seconds'])}")
+
+
+def print_undone(report: Mapping[str, Any]) -> None:
+    """Print what an undo put back."""
+    console().print(
+        f"Put back {report['restored']:,} citations of run {report['undone_run']}; {report['changed_since']:,} had been "
+        "changed since and stay."
+    )

@@ -5,6 +5,7 @@ and are never printed.
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from normalize.errors import UsageError
 
 CONFIG_NAME = "fundstelle.toml"
+# A name and password inside an address ("https://user:secret@host").
+_USERINFO = re.compile(r"//[^/@\s]*@")
 
 
 class ControlNames(BaseModel):
@@ -126,3 +129,16 @@ def _read_file(file: Path) -> dict[str, Any]:
     if isinstance(values.get("manifests"), dict):
         values["manifests"] = {name: folder / str(path) for name, path in values["manifests"].items()}
     return values
+
+
+def shown(value: object) -> str:
+    """Return a setting for people; secrets only say that they are set."""
+    if value is None:
+        return "not set"
+    if isinstance(value, SecretStr):
+        return "set (not shown)"
+    if isinstance(value, BaseModel):
+        return ", ".join(f"{name}={part}" for name, part in value.model_dump().items())
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={part}" for name, part in sorted(value.items())) or "none"
+    return _USERINFO.sub("//", str(value))

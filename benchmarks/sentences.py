@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-from sentence_gold import HELD_OUT, TUNED_ON, GoldBlock, bulk_laws, law_blocks  # noqa: E402
+sys.path.insert(0, str(ROOT))
 
 from normalize.sentences import split_sentences  # noqa: E402
+from tests.sentence_gold import HELD_OUT, TUNED_ON, GoldBlock, bulk_laws, law_blocks  # noqa: E402
 
 Span = tuple[int, int]
 Splitter = Callable[[str], list[Span]]

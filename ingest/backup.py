@@ -66,7 +66,9 @@ def _line(record: Record) -> str:
 
 def _record(line: bytes) -> Record:
     value = json.loads(line)
-    dense = np.frombuffer(base64.b64decode(value["dense"]), dtype="<f4").astype(np.float32) if "dense" in value else None
+    dense = (
+        np.frombuffer(base64.b64decode(value["dense"]), dtype="<f4").astype(np.float32) if "dense" in value else None
+    )
     sparse = value.get("sparse")
     return Record(
         value["id"],

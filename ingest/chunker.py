@@ -224,14 +224,13 @@ def _stem(composed: Composed, position: int) -> str:
     """The lead-in of the list that the piece goes on with: the text of the enclosing unit before its first item."""
     if position == 0:
         return ""
-    items = [u for u in composed.units if u.start <= position < u.end and u.path[-1].level not in ("satz", "unterabsatz")]
-    first = min(
-        (u.start for u in composed.units if items and _is_sibling(u, items[0])), default=position
-    )
+    items = [
+        u for u in composed.units if u.start <= position < u.end and u.path[-1].level not in ("satz", "unterabsatz")
+    ]
+    first = min((u.start for u in composed.units if items and _is_sibling(u, items[0])), default=position)
     stem = composed.text[: min(first, position)].strip()
     return stem[-_LONGEST_STEM:] if first < position or items else ""
 
 
 def _is_sibling(unit: Span, item: Span) -> bool:
     return unit.path[:-1] == item.path[:-1] and unit.path[-1].level == item.path[-1].level
-

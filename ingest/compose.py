@@ -134,8 +134,10 @@ def _sentences(path: Path, placed: Sequence[_Placed]) -> list[tuple[int, int]]:
                 open_sentence = not _closed(block.text)
             continue
         for number, (start, end) in enumerate(_own_sentences(block, bool(official))):
-            continues = number == 0 and bool(result) and (
-                open_sentence or (after_list and not _starts_sentence(block.text[start:end]))
+            continues = (
+                number == 0
+                and bool(result)
+                and (open_sentence or (after_list and not _starts_sentence(block.text[start:end])))
             )
             if official and block.sentences:
                 continues = number == 0 and bool(result) and start not in block.sentences

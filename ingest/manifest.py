@@ -1,4 +1,4 @@
-"""The manifest: which documents a collection holds, and what their files do not say themselves (YAML, one a collection).
+"""The manifest: which documents a collection holds, and what their files do not say themselves (YAML).
 
 Every mistake is reported with the line it stands in. Paths are relative to the manifest's root and never leave it.
 """
@@ -108,7 +108,9 @@ def read_manifest(path: Path) -> Manifest:
     try:
         text = path.read_text("utf-8")
     except OSError as error:
-        raise UsageError(f"Manifest {path} cannot be read ({error.strerror}): give an existing file with --manifest.") from None
+        raise UsageError(
+            f"Manifest {path} cannot be read ({error.strerror}): give an existing file with --manifest."
+        ) from None
     except UnicodeDecodeError:
         raise UsageError(f"Manifest {path} is not UTF-8 text: save it as UTF-8.") from None
     try:
@@ -117,9 +119,13 @@ def read_manifest(path: Path) -> Manifest:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1
-        raise UsageError(f"Manifest {path} line {line} is not valid YAML: {getattr(error, 'problem', error)}.") from None
+        raise UsageError(
+            f"Manifest {path} line {line} is not valid YAML: {getattr(error, 'problem', error)}."
+        ) from None
     if not isinstance(raw, dict) or node is None:
-        raise UsageError(f"Manifest {path} line 1: expected keys 'documents' and optionally 'collection', 'defaults', 'root'.")
+        raise UsageError(
+            f"Manifest {path} line 1: expected keys 'documents' and optionally 'collection', 'defaults', 'root'."
+        )
     _refuse_double_keys(node, path)
     try:
         manifest = _Manifest.model_validate(raw)
@@ -170,14 +176,15 @@ def _inside(root: Path, name: str, where: str) -> Path:
     target = root / name
     if Path(name).is_absolute() or ".." in Path(name).parts or not target.resolve().is_relative_to(root):
         raise UsageError(
-            f"{where}: {name!r} leads out of {root}; keep the files below the manifest or name their folder with 'root:'."
+            f"{where}: {name!r} leads out of {root}; keep the files below the manifest, "
+            "or name their folder with 'root:'."
         )
     return target
 
 
 def _line(node: yaml.Node, location: tuple[int | str, ...]) -> int:
     """Return the line of the deepest node on the way to a location."""
-    line = node.start_mark.line + 1
+    line = int(node.start_mark.line) + 1
     for part in location:
         if isinstance(node, yaml.MappingNode):
             pair = next(((k, v) for k, v in node.value if k.value == part), None)

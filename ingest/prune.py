@@ -53,7 +53,12 @@ def prune(
         if not old:
             _book(tables, collection, evidence, None)
             return _report(
-                collection, evidence, deleted=0, backup=None, run_id=None, seconds={"check": round(checked - started, 3)}
+                collection,
+                evidence,
+                deleted=0,
+                backup=None,
+                run_id=None,
+                seconds={"check": round(checked - started, 3)},
             )
         run_id = start_run(tables, "prune", collection, {"manifest": str(manifest.path.resolve()), "points": len(old)})
         try:
@@ -107,15 +112,14 @@ def _checked_evidence(
     total = old + len(evidence.claims.unclaimed) + sum(len(points) for points in evidence.current.values())
     if total and old / total > max_delete_ratio:
         raise GateError(
-            f"{old} of {total} points ({old / total:.0%}) would be deleted, more than the allowed {max_delete_ratio:.0%}: "
+            f"{old} of {total} points ({old / total:.0%}) would be deleted, more than the allowed "
+            f"{max_delete_ratio:.0%}: "
             "if that is right, raise --max-delete-ratio; nothing was deleted."
         )
     return evidence
 
 
-def _back_up(
-    store: VectorStore, collection: str, old: Sequence[PointSketch], path: Path, progress: Progress
-) -> None:
+def _back_up(store: VectorStore, collection: str, old: Sequence[PointSketch], path: Path, progress: Progress) -> None:
     seen = 0
 
     def records() -> Iterator[Record]:
@@ -166,7 +170,13 @@ def _book(tables: Tables, collection: str, evidence: Evidence, run_id: int | Non
 
 
 def _report(
-    collection: str, evidence: Evidence, *, deleted: int, backup: Path | None, run_id: int | None, seconds: dict[str, float]
+    collection: str,
+    evidence: Evidence,
+    *,
+    deleted: int,
+    backup: Path | None,
+    run_id: int | None,
+    seconds: dict[str, float],
 ) -> dict[str, Any]:
     return {
         "collection": collection,

@@ -26,7 +26,17 @@ from normalize.laws import LawTable
 
 # Chunks that are kept from planning to writing; of a larger run the documents are read and chunked again.
 _KEPT_CHUNKS = 20_000
-_TOTALS = ("chunks", "new", "changed", "unchanged", "obsolete", "to_write", "to_rewrite", "vectors_reused", "old_points")
+_TOTALS = (
+    "chunks",
+    "new",
+    "changed",
+    "unchanged",
+    "obsolete",
+    "to_write",
+    "to_rewrite",
+    "vectors_reused",
+    "old_points",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +189,7 @@ def _chunks_of(document: DocumentPlan, plan: Plan, laws: LawTable) -> list[Chunk
 
 
 def _book(tables: Tables, plan: Plan, run_id: int) -> None:
-    """Book every document of the run as uploaded, unless it already is, in this version (effect first, state second)."""
+    """Book every document of the run as uploaded, unless its version already is (effect first, state second)."""
     known = document_states(tables, plan.target.name)
     states = {}
     for document in plan.documents:

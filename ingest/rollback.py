@@ -1,4 +1,4 @@
-"""Roll back a prune: put the backed-up points back, vectors included, and check that they are there. Deletes nothing."""
+"""Roll back a prune: put the backed-up points back, vectors included, and check them. Deletes nothing."""
 
 import time
 from collections.abc import Iterator, Sequence

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from sys import intern
 from typing import Any
 
+from normalize.legacy import legacy_citation
+
 from backends.vectors.store import PointId, Record, VectorStore
 from ingest.documents import Names, alias_key
-from normalize.legacy import legacy_citation
 
 # Everything of a payload but its long fields, which chunk_hash and the versions stand for.
 LIGHT_FIELDS = [
@@ -32,8 +33,8 @@ _LEGACY_NAMES = ("regulation_code", "regulation_id", "regulation_short", "regula
 class PointSketch:
     """A point without its text and vectors, as stored or as expected; small enough to hold 300,000 of them.
 
-    `name` is what to call it in a list, `digest` stands for all light fields of the payload, `names` are the law's names
-    in an older payload.
+    `name` is what to call it in a list, `digest` stands for all light fields of the payload, `names` are the names of
+    the law in an older payload.
     """
 
     id: PointId
@@ -57,7 +58,8 @@ def sketch(record: Record) -> PointSketch:
     """Condense a record read with the light fields; older payloads are read by the table of the contract's §3."""
     payload = record.payload
     is_contract = bool(payload.get("chunk_id")) and bool(payload.get("document_id"))
-    article, paragraph, names = payload.get("article"), payload.get("paragraph"), ()
+    article, paragraph = payload.get("article"), payload.get("paragraph")
+    names: tuple[str, ...] = ()
     full_name = None
     if not is_contract:
         fields = legacy_citation(payload)

@@ -28,9 +28,7 @@ def in_batches(chunks: Iterable[Chunk], size: int = BATCH) -> Iterator[list[Chun
         yield batch
 
 
-def write_chunks(
-    store: VectorStore, target: Target, chunks: Sequence[Chunk], reuse: Mapping[str, PointSketch]
-) -> int:
+def write_chunks(store: VectorStore, target: Target, chunks: Sequence[Chunk], reuse: Mapping[str, PointSketch]) -> int:
     """Write the chunks and return how many vectors were computed (the others were taken from old points).
 
     Raises StoreError if the store does not hold all of them afterwards.
@@ -65,9 +63,7 @@ def _point(target: Target, chunk: Chunk, dense: Floats) -> Point:
     return Point(chunk.point_id, dense, sparse, chunk.payload)
 
 
-def _write_until_there(
-    store: VectorStore, collection: str, points: Sequence[Point], hashes: Mapping[str, str]
-) -> None:
+def _write_until_there(store: VectorStore, collection: str, points: Sequence[Point], hashes: Mapping[str, str]) -> None:
     """Send, read back, and send again only what is missing."""
     waiting = list(points)
     problem: StoreError | None = None

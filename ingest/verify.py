@@ -59,9 +59,7 @@ class Evidence:
     old: dict[str, list[PointSketch]]
 
 
-def gather_evidence(
-    store: VectorStore, collection: str, expected: list[Expected]
-) -> Evidence:
+def gather_evidence(store: VectorStore, collection: str, expected: list[Expected]) -> Evidence:
     """Read the collection and sort its points into current and old ones of each document."""
     claims = claim(read_points(store, collection), [document.names for document in expected])
     current: dict[str, list[PointSketch]] = {}
@@ -184,7 +182,9 @@ def check_same(evidence: Evidence) -> Check:
     """Every chunk in the store has the hash and the payload the source gives."""
     wanted = {str(p.id): p for document in evidence.expected for p in document.points}
     held = [p for points in evidence.current.values() for p in points]
-    other = [p.name for p in held if (p.digest, p.chunk_hash) != (wanted[str(p.id)].digest, wanted[str(p.id)].chunk_hash)]
+    other = [
+        p.name for p in held if (p.digest, p.chunk_hash) != (wanted[str(p.id)].digest, wanted[str(p.id)].chunk_hash)
+    ]
     return _check("hash and payload are as the source gives them", len(held), other)
 
 

@@ -131,7 +131,7 @@ class Citation:
         return fields
 
 
-_ARTICLE = r"(?:\d+(?:\.\d+)*[a-z]{0,3}|[IVXLC]+[a-z]?)"
+_ARTICLE = r"(?:\d+(?:\.\d+)*(?:[A-Z]|[a-z]{0,12})|[IVXLC]+[a-z]?)"
 _ROMAN_ARTICLE = re.compile(rf"{ROMAN.pattern}[a-z]?(?: § .+)?")
 _NAMED = rf"(?:{'|'.join(NAMED_PARTS)})(?: (?:\d+(?:\.\d+)*[a-z]?|[IVXLC]+[a-z]?|[A-Z])(?= |$))?"
 _RECITAL_LABEL = re.compile(r"ErwG (?P<article>\d+[a-z]?)(?= |$)")

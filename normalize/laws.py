@@ -146,8 +146,9 @@ class LawTable:
     def resolve(self, name: str) -> Law | None:
         """Return the law that `name` as a whole names, or None if no law or more than one is called so."""
         name = name.strip()
-        found = self.match(name, 0)
-        if found is not None and found[1] == len(name):
+        words = " ".join(_NAME_WORD.findall(name))
+        found = self.match(words, 0)
+        if found is not None and found[1] == len(words):
             return found[0]
         act = read_act(name, 0)
         if act is not None and act.end == len(name) and act.celex is not None:

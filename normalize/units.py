@@ -157,7 +157,7 @@ NAMED_PARTS: tuple[str, ...] = (
 ROMAN = re.compile(r"(?=[IVXLC])(?:X[LC]|L?X{0,3})(?:I[XV]|V?I{0,3})")
 """A roman number up to 99, as a pattern for `fullmatch`."""
 
-_NUMBER = r"\d+(?:\.\d+)*(?:[a-z]|bis|ter|quater|quinquies|([a-z])\2)?"
+_NUMBER = r"\d+(?:\.\d+)*(?:[A-Za-z]|bis|ter|quater|quinquies|sexies|([a-z])\2)?"
 _VALUE = re.compile(rf"({_NUMBER}|[A-Za-z]{{1,3}}|[ivxlcIVXLC]+)")
 _STEP_READERS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (unit.level, re.compile(re.escape(unit.pattern).replace(r"\{\}", _VALUE.pattern) + r"(?= |$)")) for unit in UNITS

@@ -9,6 +9,12 @@ NEAR = 2
 _EDGE = 8
 _PIECE_REACH = 4000
 _DIGITS = frozenset("23456789")
+# Single letters that scans take for one another, beyond those that the skeleton folds; m is taken for rn, ni, in.
+_CONFUSED = frozenset(
+    frozenset(pair)
+    for pair in ("ce", "nu", "hb", "ft", "ao", "gq", "vy", "uv", "rt", "mn", "rn", "8b", "5s", "2z", "6g", "9g", "6b")
+)
+_PART_OF_M = frozenset("mrni")
 _LOST_PIECE = 0.34
 
 Edit = tuple[str, int, int]
@@ -19,7 +25,8 @@ class Alignment:
     """Letters `start` to `end` of the corpus, and the edits (kind, anchor position, corpus position) between.
 
     `edits` counts all of them, those of other pieces of the quotation too; `block` is the length of the longest block
-    of edits, `digits` whether one of them touches a digit (or a letter that a digit folds to, see `skeleton`).
+    of edits that are no usual slip of a scan, `digits` whether one of those touches a digit; `lost` is how many letters
+    at one end of the quotation, or in one piece of it, stand nowhere.
     """
 
     start: int
@@ -27,6 +34,7 @@ class Alignment:
     edits: int
     block: int = 0
     digits: bool = False
+    lost: int = 0
     changes: tuple[Edit, ...] = ()
 
 
@@ -40,7 +48,9 @@ def _trim(operations: list[Edit], letters: int) -> tuple[list[Edit], int, int]:
     while front < len(operations) and operations[front] == ("insert", 0, front):
         front += 1
     back = 0
-    while back < len(operations) - front and operations[-1 - back][0] == "insert" and operations[-1 - back][1] == letters:
+    while (
+        back < len(operations) - front and operations[-1 - back][0] == "insert" and operations[-1 - back][1] == letters
+    ):
         back += 1
     return operations[front : len(operations) - back], front, back
 
@@ -72,18 +82,51 @@ def _fit(anchor: str, letters: str, start: int, end: int) -> tuple[list[Edit], i
     return moved, start + front, end - back
 
 
-def _blocks(operations: list[Edit]) -> int:
-    """Return the length of the longest block of edits, letters between near edits included."""
-    longest = 0
-    first: Edit | None = None
-    source_end = target_end = 0
+def _blocks(operations: list[Edit]) -> list[tuple[int, int, int, int]]:
+    """Return the blocks of near edits: start and end in the quotation, start and end in the text."""
+    blocks: list[tuple[int, int, int, int]] = []
     for kind, source, target in operations:
-        if first is None or source - source_end > NEAR or target - target_end > NEAR:
-            first = (kind, source, target)
         source_end = source + (kind != "insert")
         target_end = target + (kind != "delete")
-        longest = max(longest, source_end - first[1], target_end - first[2])
-    return longest
+        if blocks and source - blocks[-1][1] <= NEAR and target - blocks[-1][3] <= NEAR:
+            blocks[-1] = (blocks[-1][0], source_end, blocks[-1][2], target_end)
+        else:
+            blocks.append((source, source_end, target, target_end))
+    return blocks
+
+
+def _longest(blocks: list[tuple[int, int, int, int]]) -> int:
+    return max((max(b - a, d - c) for a, b, c, d in blocks), default=0)
+
+
+def _lost(blocks: list[tuple[int, int, int, int]], size: int) -> int:
+    """Return the length of the longest block at an end of a quotation of so many letters."""
+    return max((b - a for a, b, _, _ in blocks if a <= NEAR or b >= size - NEAR), default=0)
+
+
+def is_slip(one: str, other: str) -> bool:
+    """Return whether scans take these letters for one another."""
+    return frozenset((one, other)) in _CONFUSED
+
+
+def _without_slips(operations: list[Edit], anchor: str, window: str) -> list[Edit]:
+    """Return the edits that are no usual slip of a scan (c for e, rn for m)."""
+    real: list[Edit] = []
+    for i, (kind, source, target) in enumerate(operations):
+        if kind == "replace":
+            if is_slip(anchor[source], window[target]):
+                continue
+            near = operations[max(0, i - 1) : i + 2]
+            pair = {anchor[source], window[target]}
+            if "m" in pair and pair <= _PART_OF_M and any(k != "replace" and abs(s - source) <= 1 for k, s, _ in near):
+                continue
+        else:
+            letter = anchor[source] if kind == "delete" else window[target]
+            near = [op for op in operations[max(0, i - 1) : i + 2] if op[0] == "replace" and abs(op[1] - source) <= 1]
+            if letter in _PART_OF_M and any("m" in (anchor[s], window[t]) for _, s, t in near):
+                continue
+        real.append((kind, source, target))
+    return real
 
 
 def _touches_digit(operations: list[Edit], anchor: str, window: str) -> bool:
@@ -95,9 +138,7 @@ def _touches_digit(operations: list[Edit], anchor: str, window: str) -> bool:
     return False
 
 
-def align(
-    anchor: str, letters: str, bounds: tuple[int, int], start: int, end: int, limit: int
-) -> Alignment | None:
+def align(anchor: str, letters: str, bounds: tuple[int, int], start: int, end: int, limit: int) -> Alignment | None:
     """Return the best alignment of the whole anchor near letters[start:end], or None with more than `limit` edits.
 
     `bounds` are the first letter of the document and its end. The ends of the window need only be about right: they
@@ -127,13 +168,14 @@ def align(
             operations, start, end = retried
     if len(operations) > limit:
         return None
-    window = letters[start:end]
+    real = _without_slips(operations, anchor, letters[start:end])
     return Alignment(
         start,
         end,
         len(operations),
-        _blocks(operations),
-        _touches_digit(operations, anchor, window),
+        _longest(_blocks(real)),
+        _touches_digit(real, anchor, letters[start:end]),
+        _lost(_blocks(operations), size),
         tuple(operations),
     )
 
@@ -177,24 +219,26 @@ def _find_piece(piece: str, letters: str, low: int, high: int, *, last: bool) ->
 def align_pieces(
     pieces: tuple[str, ...], main: int, letters: str, bounds: tuple[int, int], found: Alignment
 ) -> Alignment:
-    """Return the alignment of a quotation with ellipses, whose main piece is aligned: the others stand before and behind.
+    """Return the alignment of a quotation with ellipses, whose main piece is aligned already.
 
-    Each must follow within a few thousand letters, in order; one that is not found counts as edits in full.
+    The others stand before and behind it, in order, each within a few thousand letters; one that is not found counts
+    as edits in full.
     """
     low, high = bounds
     start, end, edits, block, digits = found.start, found.end, found.edits, found.block, found.digits
+    lost = found.lost
     for i in range(main + 1, len(pieces)):
         piece = _find_piece(pieces[i], letters, end, min(high, end + _PIECE_REACH), last=False)
         if piece is None:
-            edits, block = edits + len(pieces[i]), max(block, len(pieces[i]))
+            edits, block, lost = edits + len(pieces[i]), max(block, len(pieces[i])), max(lost, len(pieces[i]))
             continue
         end, edits = piece.end, edits + piece.edits
         block, digits = max(block, piece.block), digits or piece.digits
     for i in range(main - 1, -1, -1):
         piece = _find_piece(pieces[i], letters, max(low, start - _PIECE_REACH), start, last=True)
         if piece is None:
-            edits, block = edits + len(pieces[i]), max(block, len(pieces[i]))
+            edits, block, lost = edits + len(pieces[i]), max(block, len(pieces[i])), max(lost, len(pieces[i]))
             continue
         start, edits = piece.start, edits + piece.edits
         block, digits = max(block, piece.block), digits or piece.digits
-    return Alignment(start, end, edits, block, digits, found.changes)
+    return Alignment(start, end, edits, block, digits, lost, found.changes)

@@ -12,8 +12,12 @@ MIN_LETTERS = 20
 
 ELLIPSIS = re.compile(r"\[\s*(?:…|\.\s?\.\s?\.)\s*\]|\(\s*(?:…|\.\s?\.\s?\.)\s*\)|…|\.\s?\.\s?\.+")
 # Numbers that a quotation brings along from its place, or from another: "§ 5 (2a)", "3.", "b)", "Absatz 2:".
-_NORM_LABEL = re.compile(r"\s*(?:§+|Art\.|Artikel)\s*\d+[a-z]{0,2}\b(?:\s+(?:Abs\.|Absatz)\s*\d+[a-z]?\b)?[.:]?\s+(?=\S)")
-_ITEM_LABEL = re.compile(r"\s*(?:\(\d{1,3}[a-z]{0,2}\)|\d{1,3}[a-z]?\.|[a-z]{1,3}\)|(?:Abs\.|Absatz)\s*\d+[a-z]?:)\s+(?=\S)")
+_NORM_LABEL = re.compile(
+    r"\s*(?:§+|Art\.|Artikel)\s*\d+[a-z]{0,2}\b(?:\s+(?:Abs\.|Absatz)\s*\d+[a-z]?\b)?[.:]?\s+(?=\S)"
+)
+_ITEM_LABEL = re.compile(
+    r"\s*(?:\(\d{1,3}[a-z]{0,2}\)|\d{1,3}[a-z]?\.|[a-z]{1,3}\)|(?:Abs\.|Absatz)\s*\d+[a-z]?:)\s+(?=\S)"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,15 @@ class LinkChunk:
 
 def chunk_from_payload(payload: Mapping[str, Any]) -> LinkChunk | None:
     """Return the chunk of a payload, or None for one from before the contract (no id, label or text to cite by)."""
-    needed = ("chunk_id", "chunk_hash", "chunk_text", "regulation_code", "article_label", "document_id", "document_version")
+    needed = (
+        "chunk_id",
+        "chunk_hash",
+        "chunk_text",
+        "regulation_code",
+        "article_label",
+        "document_id",
+        "document_version",
+    )
     if not all(payload.get(field) for field in needed):
         return None
     units = tuple((int(u["start"]), int(u["end"]), str(u["sub"])) for u in payload.get("units") or ())
@@ -116,9 +124,7 @@ def current_only(chunks: Sequence[LinkChunk], current: Mapping[str, str]) -> lis
     for chunk in chunks:
         newest[chunk.document_id] = max(newest.get(chunk.document_id, ""), chunk.document_version)
     held = {(chunk.document_id, chunk.document_version) for chunk in chunks}
-    for document_id, version in current.items():
-        if (document_id, version) in held:
-            newest[document_id] = version
+    newest |= {document: version for document, version in current.items() if (document, version) in held}
     return [chunk for chunk in chunks if newest[chunk.document_id] == chunk.document_version]
 
 
@@ -132,7 +138,9 @@ def read_chunks(store: VectorStore, collections: Sequence[str], current: Mapping
     seen: set[str] = set()
     for collection in collections:
         if store.describe(collection) is None:
-            raise StoreError(f"There is no collection '{collection}' in {store.where}; run `fundstelle reingest` first.")
+            raise StoreError(
+                f"There is no collection '{collection}' in {store.where}; run `fundstelle reingest` first."
+            )
         found = current_only(chunks_from_payloads(_payloads(store, collection)), current)
         chunks += [chunk for chunk in found if chunk.document_id not in seen]
         seen |= {chunk.document_id for chunk in found}

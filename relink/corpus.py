@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from normalize.laws import LawTable
 from relink.chunks import LinkChunk
 from relink.seeds import SeedIndex, build_index
 from relink.skeleton import fold_all
@@ -45,7 +46,8 @@ class Corpus:
         for key in _hint_keys(hint):
             if key in self.laws:
                 return self.laws[key]
-        return ()
+        law = LawTable.builtin().resolve(hint)
+        return self.laws.get(_key(law.code), ()) if law else ()
 
 
 def _key(name: str) -> str:
@@ -76,9 +78,7 @@ def _laws(chunks: Sequence[LinkChunk], firsts: Sequence[int]) -> dict[str, tuple
 def build_corpus(chunks: Sequence[LinkChunk], threads: int = 2) -> Corpus:
     """Return the corpus of chunks that are in document order (see `chunks`)."""
     folded = fold_all([chunk.chunk_text for chunk in chunks])
-    firsts = [
-        i for i, chunk in enumerate(chunks) if i == 0 or chunk.document_id != chunks[i - 1].document_id
-    ]
+    firsts = [i for i, chunk in enumerate(chunks) if i == 0 or chunk.document_id != chunks[i - 1].document_id]
     return Corpus(
         chunks=tuple(chunks),
         letters=folded.letters,

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
-from relink.align import Alignment
+from rapidfuzz.distance import Levenshtein
+
+from relink.align import Alignment, is_slip
 
 NOISE_SIMILARITY = 0.93
 NOISE_BLOCK = 3
 AMENDED_SIMILARITY = 0.80
+AMENDED_MARGIN = 3
+AMENDED_MARGIN_SHARE = 0.75
+MOST_LOST = 30
+"""Letters at one end of an amended quotation that may stand nowhere: with more, its Absatz is a guess."""
 
 Outcome = Literal["linked", "ambiguous", "unmatched"]
 Place = tuple[str, str | None, str | None, bool]
@@ -31,8 +37,9 @@ class Level(IntEnum):
 class Candidate:
     """One place that may be quoted: its citation down to the Absatz, its chunks, and how it agrees.
 
-    `place` has no article where the text runs over several; `fine` counts letters that are one in the skeleton but
-    not as written ("Buchstabe i"/"Buchstabe j"); `labelled` says that the text itself begins with the label in front.
+    `place` has no article where the text runs over several; `letters` is the length of the quotation, `wording` the
+    skeleton of the text; `labelled` says that the text itself has the label in front of the quotation; `fine` counts
+    letters that are one in the skeleton but not as written ("Buchstabe i"/"Buchstabe j").
     """
 
     place: Place
@@ -41,6 +48,7 @@ class Candidate:
     last_chunk: int
     found: Alignment
     letters: int
+    wording: str
     labelled: bool = False
     fine: int = 0
 
@@ -130,7 +138,27 @@ def _is_unique(ranked: Sequence[Candidate]) -> bool:
         if first.labelled != second.labelled:
             return True
         return first.fine < second.fine
-    return second.edits - first.edits >= max(2, first.edits / 3)
+    return all(_is_worse(first, rival) for rival in ranked[1:])
+
+
+def _is_worse(first: Candidate, rival: Candidate) -> bool:
+    """Return whether a rival of an inexact first one is out: by enough edits, or by what tells the two texts apart.
+
+    Where two places differ in a few letters and the quotation has every one of them as the first has it, its other
+    slips say nothing for the rival, unless the one letter is one that scans confuse.
+    """
+    behind = rival.edits - first.edits
+    if first.level is Level.AMENDED:
+        return behind >= max(AMENDED_MARGIN, first.edits * AMENDED_MARGIN_SHARE)
+    if behind >= max(2, first.edits / 3):
+        return True
+    if behind < 1:
+        return False
+    differences = list(Levenshtein.editops(first.wording, rival.wording, score_hint=behind))
+    if len(differences) != behind:
+        return False
+    one = differences[0]
+    return behind > 1 or one.tag != "replace" or not is_slip(first.wording[one.src_pos], rival.wording[one.dest_pos])
 
 
 def _link(tier: str, ranked: Sequence[Candidate], worst: Level, crowded: bool) -> Decision:
@@ -143,6 +171,8 @@ def _link(tier: str, ranked: Sequence[Candidate], worst: Level, crowded: bool) -
         reason = "several_articles"
     elif first.level > worst:
         reason = "amended_without_regulation"
+    elif first.level is Level.AMENDED and first.found.lost > MOST_LOST:
+        reason = "part_not_found"
     return Decision("ambiguous" if reason else "linked", None if reason else tier, reason, tuple(ranked))
 
 
@@ -172,6 +202,10 @@ def decide(
     outside = [candidate for candidate in ranked if candidate.document not in documents]
     if not inside:
         return Decision("ambiguous", None, "regulation_conflict", tuple(ranked))
-    if outside and outside[0].level <= Level.NOISE and inside[0].edits - outside[0].edits >= max(2, inside[0].edits / 3):
+    if (
+        outside
+        and outside[0].level <= Level.NOISE
+        and inside[0].edits - outside[0].edits >= max(2, inside[0].edits / 3)
+    ):
         return Decision("ambiguous", None, "regulation_conflict", tuple(ranked))
     return _link(tier, inside, Level.AMENDED, crowded)

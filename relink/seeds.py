@@ -126,7 +126,8 @@ class SeedIndex:
         total = int(counts.sum())
         ends = np.cumsum(counts)
         index = np.arange(total) + np.repeat(first - (ends - counts), counts)
-        return (self.keys[index] & _POSITION_MASK).astype(np.int64)
+        found: Integers = (self.keys[index] & _POSITION_MASK).astype(np.int64)
+        return found
 
 
 def build_index(letters: NDArray[np.uint8], threads: int = 2) -> SeedIndex:

@@ -15,6 +15,8 @@ from relink.vote import MOST_PLACES, Place, Query, Votes, vote
 
 _BLOCK_ANCHORS = 2048
 _MOST_TWINS = 6
+UNCONFIRMED = "whole_chunk_unconfirmed"
+"""Reason of a quotation that is a whole chunk, but may stand elsewhere too."""
 _SPILL_SAVES = 0.7
 _WEAK_SIMILARITY = 0.9
 _WEAK_PLACES = 5
@@ -26,7 +28,10 @@ _WEAK_BUDGET = 0.35
 class Tier(Protocol):
     """One way of finding the place of a quotation."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the tier is called in options and outcomes."""
+        ...
 
     def decide_all(self, corpus: Corpus, anchors: Sequence[Anchor]) -> list[Decision]:
         """Return a decision for each anchor, in order."""
@@ -43,15 +48,16 @@ def candidate_of(corpus: Corpus, anchor: Anchor, found: Alignment) -> Candidate:
         place = (place[0], place[1] if same_norm else None, None, place[3])
     label = anchor.label
     labelled = bool(label) and corpus.letters.endswith(label, max(0, found.start - len(label)), found.start)
-    return Candidate(place, corpus.document_of(first), first, last, found, anchor.letters, labelled)
+    wording = corpus.letters[found.start : found.end]
+    return Candidate(place, corpus.document_of(first), first, last, found, anchor.letters, wording, labelled)
 
 
 @dataclass(frozen=True, slots=True)
 class HashTier:
     """Quotations that are a whole chunk: equal hash of the cleaned text.
 
-    Alone it links only where the hint agrees: without one, the same words may stand inside a longer chunk elsewhere,
-    and that only the fuzzy tier sees.
+    Alone it links only where the hint agrees and its law holds the words once. Without a hint they may stand inside a
+    longer chunk elsewhere, and that only the fuzzy tier sees: it confirms then.
     """
 
     name: str = "hash"
@@ -75,9 +81,18 @@ class HashTier:
             candidate_of(corpus, anchor, Alignment(corpus.starts[i], corpus.starts[i + 1], 0)) for i in chunks
         ]
         decision = decide(self.name, candidates, hint=anchor.hint, documents=anchor.documents)
-        if decision.outcome == "linked" and anchor.hint is None:
-            return replace(decision, outcome="ambiguous", tier=None, reason="whole_chunk_without_regulation")
-        return decision
+        if decision.outcome != "linked":
+            return decision
+        if anchor.hint is None:
+            return replace(decision, outcome="ambiguous", tier=None, reason=UNCONFIRMED)
+        held = sum(_count(corpus, candidates[0].wording, document) for document in anchor.documents)
+        return decision if held == 1 else replace(decision, outcome="ambiguous", tier=None, reason=UNCONFIRMED)
+
+
+def _count(corpus: Corpus, wording: str, document: int) -> int:
+    """Return how often a document holds a skeleton."""
+    low, high = corpus.document_range(document)
+    return corpus.letters.count(wording, low, high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +143,7 @@ def _decide_block(name: str, corpus: Corpus, anchors: Sequence[Anchor]) -> list[
             decisions.append(Decision("unmatched", None, "too_short", ()))
             continue
         candidates = _with_fine_differences(corpus, anchor, search.candidates)
-        decisions.append(
-            decide(name, candidates, hint=anchor.hint, documents=anchor.documents, crowded=search.crowded)
-        )
+        decisions.append(decide(name, candidates, hint=anchor.hint, documents=anchor.documents, crowded=search.crowded))
     return decisions
 
 
@@ -240,6 +253,10 @@ def _letters_as_written(corpus: Corpus, candidate: Candidate) -> list[str]:
     return letters[offset : offset + candidate.found.end - candidate.found.start]
 
 
+def _same_place(one: Decision, other: Decision) -> bool:
+    return one.best is not None and other.best is not None and one.best.place == other.best.place
+
+
 TIERS: dict[str, Tier] = {"hash": HashTier(), "fuzzy": FuzzyTier()}
 
 
@@ -251,7 +268,10 @@ def decide_anchors(corpus: Corpus, anchors: Sequence[Anchor], tiers: Sequence[Ti
         found = tier.decide_all(corpus, [anchors[i] for i in open_numbers])
         still_open = []
         for i, decision in zip(open_numbers, found, strict=True):
-            if decision.outcome != "unmatched" or decisions[i].outcome == "unmatched":
+            before = decisions[i]
+            if decision.outcome == "linked" and before.reason == UNCONFIRMED and _same_place(before, decision):
+                decision = replace(decision, tier=HashTier().name)
+            if decision.outcome != "unmatched" or before.outcome == "unmatched":
                 decisions[i] = decision
             if decision.outcome != "linked":
                 still_open.append(i)

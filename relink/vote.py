@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relink.seeds import K, Integers, SeedIndex, minimizers
+from relink.seeds import Integers, K, SeedIndex, minimizers
 from relink.skeleton import Bytes
 
 FLOOD = 4000

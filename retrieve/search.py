@@ -33,8 +33,19 @@ class Answer:
     """The sources for a question, best first, and the milliseconds of each stage."""
 
     query: str
+    collection: str
     sources: list[Source]
     milliseconds: dict[str, float]
+
+    def report(self) -> dict[str, Any]:
+        """Return the answer as one JSON object: the response fields of each source, its source line and ranks."""
+        results = [source.fields | {"source": source.source, "ranks": source.ranks} for source in self.sources]
+        return {
+            "query": self.query,
+            "collection": self.collection,
+            "results": results,
+            "milliseconds": self.milliseconds,
+        }
 
 
 def prefetch_limit(top_k: int) -> int:
@@ -85,4 +96,4 @@ def search(store: VectorStore, collection: str, embedder: Embedder, question: st
         if len(sources) == top_k:
             break
     times = {"embed": embedded - started, "retrieve": found - embedded, "fuse": time.perf_counter() - found}
-    return Answer(query, sources, {stage: round(seconds * 1000, 2) for stage, seconds in times.items()})
+    return Answer(query, collection, sources, {stage: round(seconds * 1000, 2) for stage, seconds in times.items()})

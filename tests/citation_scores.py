@@ -150,9 +150,7 @@ def ler_score(path: Path, finder: Spans, *, spaced: bool = False, show: bool = F
     """Score the spans of a finder on LER sentences."""
     right = missed = extra = 0
     for text, gold, others in ler_sentences(path, spaced=spaced):
-        found = [
-            span for span in finder(text) if MARKER.search(text, *span) and is_countable(text, span, gold, others)
-        ]
+        found = [span for span in finder(text) if MARKER.search(text, *span) and is_countable(text, span, gold, others)]
         pairs, lost, more = compare(join_chain(text, gold), join_chain(text, found))
         right, missed, extra = right + len(pairs), missed + len(lost), extra + len(more)
         if show and (lost or more):
@@ -203,9 +201,7 @@ def refex_score(folder: Path, laws: LawTable, finder: Spans | None = None, *, sh
         gold = [(citation["span"]["start"], citation["span"]["end"]) for citation in citations]
         # The gold leaves out whole citations ("§ 47 VwGO", all of the Satzung): only places it marks can be compared.
         spans = [span for span in spans if any(span[0] < end and start < span[1] for start, end in gold)]
-        pairs, lost, more = compare(
-            join_chain(text, gold, REFEX_CONNECTOR), join_chain(text, spans, REFEX_CONNECTOR)
-        )
+        pairs, lost, more = compare(join_chain(text, gold, REFEX_CONNECTOR), join_chain(text, spans, REFEX_CONNECTOR))
         right, missed, extra = right + len(pairs), missed + len(lost), extra + len(more)
         if show and (lost or more):
             print([text[slice(*span)] for span in lost], "<>", [text[slice(*span)] for span in more])
@@ -221,14 +217,18 @@ def refex_score(folder: Path, laws: LawTable, finder: Spans | None = None, *, sh
                 structured += 1
                 structured_right += units
             if show and not (good and units):
-                print("   ", citation["span"]["text"], citation.get("book"), citation["number"], citation.get("structure"))
+                print(
+                    "   ", citation["span"]["text"], citation.get("book"), citation["number"], citation.get("structure")
+                )
     return RefexScore(Score(right, missed, extra), named_right / named, structured_right / structured)
 
 
 def _refex_target(citation: dict, found: list[Found], laws: LawTable) -> tuple[bool, bool]:
     """Whether one of our targets at this place has the law and number, and whether one has the units too."""
     start, end = citation["span"]["start"], citation["span"]["end"]
-    wanted = {REFEX_UNITS[level]: value for level, value in citation.get("structure", {}).items() if level in REFEX_UNITS}
+    wanted = {
+        REFEX_UNITS[level]: value for level, value in citation.get("structure", {}).items() if level in REFEX_UNITS
+    }
     good = units = False
     for item in found:
         if item.start >= end or item.end <= start:
@@ -269,3 +269,14 @@ def is_read_completely(line: str, laws: LawTable) -> bool:
     found = find(line, laws)
     start = len(line) - len(line.removeprefix("und "))
     return len(found) == 1 and found[0].complete and (found[0].start, found[0].end) == (start, len(line))
+
+
+def is_covered(line: str, found: list[Found]) -> bool:
+    """Whether complete citations cover a string but for connectors and the bracketed abbreviation behind a name."""
+    rest = ""
+    end = 0
+    for item in found:
+        rest += line[end : item.start]
+        end = item.end
+    rest = re.sub(r"<\w+>", "", rest + line[end:])
+    return bool(found) and all(item.complete for item in found) and CONNECTOR.fullmatch(rest) is not None

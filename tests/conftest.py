@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,4 +23,10 @@ def shared() -> Path:
         pytest.skip("real law texts are absent: set FUNDSTELLE_SHARED to the folder that holds corpus/ and gold/")
     return folder
 
+
 pytest_plugins = ["tests.postgres_fixtures"]
+
+# Continuous integration must not fail by chance: there the examples are always the same.
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100)
+settings.register_profile("default", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -1,8 +1,9 @@
 """A real Postgres for the tests: one embedded server a session, a fresh database a test."""
 
 import itertools
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,27 @@ def _create(server: Tables, name: str, template: str = "template0") -> str:
     return server.engine.url.set(database=name).render_as_string(hide_password=False)
 
 
+@contextmanager
+def embedded_home() -> Iterator[Path]:
+    """Yield a folder for an embedded server, removed afterwards.
+
+    Not in pytest's own: for root the server runs as another user, and every pytest that starts shuts that one's folder.
+    """
+    with tempfile.TemporaryDirectory(prefix="fundstelle-test-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A fresh home folder with room for an embedded server."""
+    with embedded_home() as folder:
+        yield folder
+
+
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
+def postgres_server() -> Iterator[Tables]:
     """The session's embedded server; it holds a migrated database to copy from."""
-    with open_tables(home=tmp_path_factory.mktemp("pg")) as server:
+    with embedded_home() as folder, open_tables(home=folder) as server:
         with open_tables(home=Path("unused"), database_url=_create(server, _TEMPLATE)) as migrated:
             upgrade(migrated)
         yield server

@@ -1,5 +1,7 @@
 """Text and units of one Absatz: every unit is exactly its characters, and no two units share a name."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,7 +89,9 @@ def test_the_sources_own_sentence_numbers_win() -> None:
     assert units([Block(text, sentences=(0, 19))]) == {"Satz 1": "Das gilt n. sonst.", "Satz 2": "Jenes auch."}
 
 
-_words = st.lists(st.sampled_from(["Haus", "gilt.", "Wer", "und", "Abs.", "1", "nicht;", "Rad,"]), min_size=1, max_size=30)
+_words = st.lists(
+    st.sampled_from(["Haus", "gilt.", "Wer", "und", "Abs.", "1", "nicht;", "Rad,"]), min_size=1, max_size=30
+)
 _levels = st.sampled_from(["nummer", "buchstabe", "doppelbuchstabe"])
 _paths = st.lists(st.tuples(_levels, st.sampled_from("1234")), max_size=3).map(
     lambda steps: tuple(Step(level, value) for level, value in steps)
@@ -123,4 +127,4 @@ def test_pieces_are_the_whole_text_in_order_and_short_enough(style: Style, block
     assert all(0 < piece.end - piece.start <= limit for piece in pieces)
     joined = "".join(composed.text[p.start : p.end] for p in pieces)
     assert joined.split() == composed.text.split() or "".join(joined.split()) == "".join(composed.text.split())
-    assert all(a.end <= b.start for a, b in zip(pieces, pieces[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(pieces))

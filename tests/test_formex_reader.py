@@ -13,6 +13,8 @@ from normalize.laws import LawTable
 
 DSGVO = "corpus/eurlex-de/dsgvo_32016R0679_DE_formex_L_2016119DE.01000101.xml"
 
+NIS2 = "corpus/eurlex-en/nis2_32022L2555_EN_formex_L_2022333EN.01008001.xml"
+
 
 def act(article: str) -> Act:
     body = f"<ACT><ENACTING.TERMS><ARTICLE><TI.ART>Artikel 7</TI.ART>{article}</ARTICLE></ENACTING.TERMS></ACT>"
@@ -71,7 +73,7 @@ def test_footnotes_are_kept_apart() -> None:
     [
         (DSGVO, "32016R0679", {"norm": 99, "recital": 173}),
         ("corpus/eurlex-en/aiact_32024R1689_EN_formex.xml", "32024R1689", {"norm": 113, "recital": 180, "annex": 13}),
-        ("corpus/eurlex-en/nis2_32022L2555_EN_formex_L_2022333EN.01008001.xml", "32022L2555", {"norm": 46, "recital": 144}),
+        (NIS2, "32022L2555", {"norm": 46, "recital": 144}),
         ("corpus/eurlex-en/eprivacy_02002L0058_EN_formex-consolidated-2009.xml", "32002L0058", {"norm": 23}),
     ],
 )  # fmt: skip

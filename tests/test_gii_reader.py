@@ -12,7 +12,7 @@ from ingest.tree import Act, Provision
 from normalize.laws import LawTable
 
 HEAD = (
-    '<dokumente builddate="20240704120000" doknr="BJNRTEST"><norm doknr="BJNRTEST"><metadaten><jurabk>TestG 2020</jurabk>'
+    '<dokumente builddate="20240704120000" doknr="BJNRTEST"><norm><metadaten><jurabk>TestG 2020</jurabk>'
     "<amtabk>TestG</amtabk><langue>Testgesetz</langue></metadaten></norm>"
 )
 
@@ -44,7 +44,10 @@ def texts(provision: Provision) -> list[tuple[str | None, str]]:
         ("<P>(1)Für alle</P>", [("1", "Für alle")]),
         ("<P>(1a) Auch dies</P>", [("1a", "Auch dies")]),
         ("<P>Ohne Nummer</P>", [(None, "Ohne Nummer")]),
-        ("<P>(1) <BR/>(2) Arbeitnehmer sind</P>", [("2", "Arbeitnehmer sind")]),  # two Absätze in one P, the first empty
+        (
+            "<P>(1) <BR/>(2) Arbeitnehmer sind</P>",
+            [("2", "Arbeitnehmer sind")],
+        ),  # two Absätze in one P, the first empty
         ("<P>(1) Eins.<BR/>(2) Zwei.</P>", [("1", "Eins."), ("2", "Zwei.")]),
         ("<P>(1) Eins<BR/>und weiter.</P>", [("1", "Eins und weiter.")]),
         ("<P>(1) Eins.</P><P>(2) (weggefallen)</P><P>(3) Drei.</P>", [("1", "Eins."), ("3", "Drei.")]),
@@ -63,7 +66,9 @@ def test_absaetze(content: str, expected: list[tuple[str | None, str]]) -> None:
 
 def test_a_number_inside_quoted_amending_text_is_no_absatz_of_this_act() -> None:
     """CITATIONS.md hard case 13."""
-    content = "<P>(1) § 5 wird wie folgt gefasst:</P><P>„(1) Neu eins.</P><P>(2) Neu zwei.“</P><P>(2) Es gilt sofort.</P>"
+    content = (
+        "<P>(1) § 5 wird wie folgt gefasst:</P><P>„(1) Neu eins.</P><P>(2) Neu zwei.“</P><P>(2) Es gilt sofort.</P>"
+    )
     assert [number for number, _ in texts(only(content))] == ["1", "2"]
 
 
@@ -75,7 +80,8 @@ def test_an_opening_mark_that_never_closes_swallows_nothing() -> None:
 def test_nested_lists_with_several_paragraphs_in_an_item() -> None:
     content = (
         "<P>Es gilt <DL><DT>1.</DT><DD><LA>Erstens <DL><DT>a)</DT><DD><LA>klein <DL><DT>aa)</DT><DD><LA>kleiner"
-        "</LA></DD></DL></LA></DD></DL></LA><LA>noch Erstens</LA></DD><DT>2a.</DT><DD><LA>Zweitens</LA></DD></DL>überall.</P>"
+        "</LA></DD></DL></LA></DD></DL></LA><LA>noch Erstens</LA></DD><DT>2a.</DT><DD><LA>Zweitens</LA></DD></DL>"
+        "überall.</P>"
     )
     provision = only(content)
     composed = compose(provision.absaetze[0].blocks, "paragraph")

@@ -9,7 +9,7 @@ from normalize.errors import SourceError
 
 GII = b'<dokumente builddate="20240101" doknr="X"><norm><metadaten><jurabk>X</jurabk></metadaten></norm></dokumente>'
 BOMB = (
-    b'<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>'
+    b'<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;">]>'
     b"<dokumente><norm><metadaten><jurabk>&c;</jurabk></metadaten></norm></dokumente>"
 )
 EXTERNAL = b'<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/hostname">]><dokumente><norm>&x;</norm></dokumente>'

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -279,3 +280,21 @@ class TestFiles:
         with open_store(home=home, url=None, api_key=None, timeout=5, lock_timeout=1) as store:
             assert store.collections() == ["law"]
             assert str(home) in store.where
+
+
+def test_several_threads_may_use_one_store(home: Path) -> None:
+    def write(worker: int) -> None:
+        for number in range(5):
+            store.upsert("law", [point(worker * 1000 + number * 100 + place) for place in range(100)])
+
+    def read(_: int) -> None:
+        for _ in range(10):
+            ids = [record.id for record in store.scroll("law", payload=False, batch=50)]
+            assert len(ids) == len(set(ids))
+            store.query_dense("law", vector(1), 5)
+
+    with EdgeStore(home, lock_timeout=1) as store, ThreadPoolExecutor(8) as pool:
+        jobs = [pool.submit(work, worker) for worker in range(4) for work in (write, read)]
+        for job in jobs:
+            job.result(timeout=60)
+        assert store.count("law") == 2_000

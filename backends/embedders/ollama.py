@@ -9,6 +9,7 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
+from backends.deadline import answer_within
 from backends.embedders.protocol import EmbedderError, check_rows
 
 DEFAULT_URL: Final = "http://localhost:11434"
@@ -49,7 +50,10 @@ class OllamaEmbedder:
         self._batch = batch
         self._pause = pause
         self._identity: str | None = None
-        self._client = httpx.Client(timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0)))
+        self._client = httpx.Client(
+            timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0)),
+            event_hooks={"response": [answer_within(timeout)]},
+        )
 
     @property
     def model(self) -> str:

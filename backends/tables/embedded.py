@@ -136,7 +136,9 @@ def _run(command: str, arguments: list[str], folder: Path, user: str | None) -> 
             lines = [line for line in output.read().decode("utf-8", "replace").splitlines() if line.strip()]
             log = folder / "log"
             if log.exists():
-                lines += [line for line in log.read_text("utf-8", "replace").splitlines()[-20:] if "FATAL" in line]
+                lines += log.read_text("utf-8", "replace").splitlines()[-20:]
+            telling = [line for line in lines if "FATAL" in line] or [line for line in lines if "error:" in line][:1]
+            lines = telling or lines
             raise StoreUnavailableError(
                 f"The embedded Postgres in {folder} failed at {command} "
                 f"({lines[-1].strip() if lines else 'no message'}); mend that, or set DATABASE_URL to a server."

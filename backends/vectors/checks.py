@@ -21,8 +21,8 @@ from normalize.errors import StoreError, UsageError
 MAX_INTEGER_ID = 2**64 - 1
 MAX_TERM = 2**32 - 1
 
-# Qdrant keeps a vector as it is when its squared length, added up in 32 bits, is within 1e-6 of 1. Half of that is safely
-# inside for every order of adding up.
+# Qdrant keeps a vector as it is when its squared length, added up in 32 bits, is within 1e-6 of 1. Half of that is
+# safely inside for every order of adding up.
 UNIT_TOLERANCE = 5e-7
 
 _COLLECTION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")

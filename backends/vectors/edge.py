@@ -274,7 +274,8 @@ class EdgeStore:
             if collection not in self._open:
                 if not edge_shards.exists(self._root, collection):
                     raise StoreError(
-                        f"There is no collection '{collection}' in {self.where}; check the name or ingest into it first."
+                        f"There is no collection '{collection}' in {self.where}; "
+                        "check the name or ingest into it first."
                     )
                 self._open[collection] = edge_shards.load(self._root, collection, self._lock_timeout)
             return self._open[collection]

@@ -137,8 +137,8 @@ def remove(root: Path, collection: str) -> None:
 def close(collection: str, opened: OpenShard) -> None:
     """Close the shard and release the lock.
 
-    After writes the engine optimises first: it vacuums where its thresholds are passed (a fifth of a segment deleted; 0.4 s
-    for 20,000 points) and else returns at once. It may be killed at any moment.
+    After writes the engine optimises first: it vacuums where its thresholds are passed (a fifth of a segment deleted;
+    0.4 s for 20,000 points) and else returns at once. It may be killed at any moment.
     """
     try:
         with engine_errors(collection, "close"):

@@ -4,10 +4,12 @@ Every write waits until it is applied on the server and counts only with status 
 lost is never sent again here: its fate is unknown, and the caller has to read before it decides.
 """
 
+import logging
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -15,6 +17,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import UnexpectedResponse
 
+from backends.deadline import answer_within
 from backends.vectors.batches import POINT_BYTES, by_bytes
 from backends.vectors.checks import (
     check_ids,
@@ -42,7 +45,7 @@ from backends.vectors.store import (
 )
 from normalize.errors import StoreError, UsageError
 
-METADATA_SINCE = "1.16"
+METADATA_SINCE: Final = "1.16"
 
 _IDS = 5_000
 _BUSY_ATTEMPTS = 4
@@ -53,6 +56,8 @@ _KINDS: Mapping[str, models.PayloadSchemaType] = {
     "integer": models.PayloadSchemaType.INTEGER,
     "bool": models.PayloadSchemaType.BOOL,
 }
+
+_log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
@@ -66,11 +71,23 @@ def connect(url: str, api_key: str | None, timeout: float) -> "QdrantStore":
     address = url if "://" in url else f"http://{url}"
     shown = without_credentials(address)
     try:
-        client = QdrantClient(url=address, api_key=api_key, timeout=max(1, round(timeout)), check_compatibility=False)
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise ValueError("it needs http or https, and a host")
+        with warnings.catch_warnings(category=UserWarning, action="ignore"):
+            client = QdrantClient(
+                url=address,
+                api_key=api_key,
+                timeout=max(1, round(timeout)),
+                check_compatibility=False,
+                event_hooks={"response": [answer_within(timeout)]},
+            )
     except ValueError as error:
         raise UsageError(
             f"The Qdrant address {shown} cannot be used ({error}); write it like http://host:6333."
         ) from None
+    if api_key and parts.scheme == "http":
+        _log.warning("The API key for Qdrant goes to %s unencrypted; use https.", shown)
     store = QdrantStore(client, shown)
     try:
         store.greet()

@@ -4,10 +4,12 @@ The kinds matter more than the words: a write that was refused can be mended and
 has to be read first.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import httpx
+from pydantic import ValidationError
 from qdrant_client import models
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
@@ -22,7 +24,11 @@ def reading(where: str, doing: str) -> Iterator[None]:
         yield
     except FundstelleError:
         raise
+    except (json.JSONDecodeError, ValidationError) as error:
+        raise _foreign(where, doing) from error
     except ResponseHandlingException as error:
+        if isinstance(error.source, ValidationError):
+            raise _foreign(where, doing) from error
         raise _lost(where, error.source) or StoreUnavailableError(
             f"The Qdrant server {where} did not answer when fundstelle wanted to {doing} ({_why(error.source)}); "
             "check that it runs, or raise the time-out."
@@ -53,8 +59,10 @@ def writing(where: str, collection: str) -> Iterator[None]:
                 f"The Qdrant server {where} failed with status {status} ({_reason(error)}), {unknown}"
             ) from error
         raise _refused(where, f"refused to write to collection '{collection}'", error) from error
-    except AssertionError as error:
-        raise UnknownOutcomeError(f"The Qdrant server {where} gave an empty answer, {unknown}") from error
+    except (json.JSONDecodeError, ValidationError, AssertionError) as error:
+        raise UnknownOutcomeError(
+            f"The server {where} answered with something that is not Qdrant's, {unknown}"
+        ) from error
     except Exception as error:
         raise _refused(where, f"refused to write to collection '{collection}'", error) from error
 
@@ -67,6 +75,13 @@ def _lost(where: str, source: Exception) -> StoreUnavailableError | None:
             "or leave it out to use the embedded store."
         )
     return None
+
+
+def _foreign(where: str, doing: str) -> StoreError:
+    return StoreError(
+        f"The server {where} could not {doing}: its answer is not one of Qdrant's; check that QDRANT_URL leads to a "
+        "Qdrant server and not to a proxy or another service."
+    )
 
 
 def _refused(where: str, what: str, error: Exception) -> StoreError:

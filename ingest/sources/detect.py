@@ -10,7 +10,9 @@ from ingest.tree import Act
 from normalize.errors import SourceError
 
 _ROOT = re.compile(rb"<([A-Za-z_][\w.\-]*)[\s/>]")
-_PROLOG = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\])?\s*>|\s+)*", re.DOTALL)
+_PROLOG = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\])?\s*>|\s+)*", re.DOTALL
+)
 _LFS = b"version https://git-lfs.github.com/spec/"
 _HEAD = 65_536
 

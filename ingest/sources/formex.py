@@ -201,7 +201,9 @@ def _recital(consid: etree._Element, reader: _Reader) -> Iterator[Provision]:
         return
     number = _NUMBER.match(blocks[0].marker)
     if number is None:
-        yield Provision("part", "Präambel", "article", None, (), (Absatz(None, tuple(blocks)),), reader.take_footnotes())
+        yield Provision(
+            "part", "Präambel", "article", None, (), (Absatz(None, tuple(blocks)),), reader.take_footnotes()
+        )
         return
     plain = tuple(replace(b, path=b.path[1:], marker="" if b is blocks[0] else b.marker) for b in blocks)
     yield Provision("recital", number[1], "article", None, (), (Absatz(None, plain),), reader.take_footnotes())

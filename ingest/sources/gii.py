@@ -24,7 +24,9 @@ _BREAK = "\ue000"
 _SENTENCE = "\ue001"
 _INLINE = frozenset({"B", "I", "U", "F", "SP", "NB", "SUB", "SUP", "small", "noindex", "Citation", "Accolade"})
 # No law text: editorial notes, footnotes (kept apart), the table of contents, pictures and attachments.
-_SKIPPED = frozenset({"kommentar", "FnR", "FnArea", "Footnotes", "Footnote", "TOC", "IMG", "FILE", "ABWFORMAT", "Split"})
+_SKIPPED = frozenset(
+    {"kommentar", "FnR", "FnArea", "Footnotes", "Footnote", "TOC", "IMG", "FILE", "ABWFORMAT", "Split"}
+)
 
 _ABSATZ = re.compile(r"\((\d{1,3}[a-z]{0,2})\)[ ]?")
 _ABSATZ_AT_BREAK = re.compile(_BREAK + r"\s*(?=\(\d{1,3}[a-z]{0,2}\))")
@@ -268,7 +270,7 @@ def _place_sentences(block: Block) -> Block:
 
 
 def _inside_quotation(blocks: Sequence[Block]) -> list[bool]:
-    """Tell for each block whether it starts inside a quotation „…“ that an earlier block opened and a later one ends."""
+    """Tell for each block whether it starts inside a quotation „…“ that an earlier one opened and a later one ends."""
     texts = [block.text for block in blocks]
     inside = [False] * len(blocks)
     depth = 0

@@ -49,6 +49,10 @@ class Reader:
     plural: bool = False
     open_from: int = 0
     """First element that still waits for its law."""
+    several: bool = False
+    """More than one norm was read."""
+    parenthesis: bool = False
+    """A ", auch in Verbindung mit" is open; a comma may close it before the law."""
 
     # -- elements -------------------------------------------------------------------------------------------------
 
@@ -73,6 +77,8 @@ class Reader:
                 article = f"{article} § {_number(number)}"
                 self.position = number.end()
         element = Element("article" if article_style else "paragraph", article)
+        if self.text[end - 2 : end] == " f" and not plural:
+            element.doubt = "'f' may be a part of the number or mean the next one"
         self.units_of(element, short_form=True)
         return element
 
@@ -325,7 +331,7 @@ class Reader:
     def close(self) -> bool:
         """Read the law behind the last element and give it to all that wait for one."""
         law = read_law(self.text, self.position, self.laws)
-        if law is None and any(element.in_parenthesis for element in self.elements[self.open_from :]):
+        if law is None and self.parenthesis:
             # "§ 4 Absatz 1, auch in Verbindung mit Absatz 2, des Aufenthaltsgesetzes"
             closed = t.PARENTHESIS_CLOSED.match(self.text, self.position)
             law = read_law(self.text, closed.end(), self.laws) if closed else None
@@ -336,6 +342,7 @@ class Reader:
             element.law = law
         self.version_of(self.elements[self.open_from :])
         self.open_from = len(self.elements)
+        self.parenthesis = False
         return True
 
     def following_element(self, *, bare_only: bool) -> bool:
@@ -350,7 +357,9 @@ class Reader:
             return self.add(self.norm())
         separator = t.SEPARATOR.match(self.text, self.position)
         if separator is None:
-            zu = _TO_NORM.match(self.text, self.position) if (self.elements[-1].article or "").startswith("An") else None
+            zu = (
+                _TO_NORM.match(self.text, self.position) if (self.elements[-1].article or "").startswith("An") else None
+            )
             if zu is None:
                 return False
             self.position = zu.end()
@@ -360,16 +369,16 @@ class Reader:
         is_chain = separator.group("chain") is not None
         comma = separator.group("comma") is not None or separator.group("sign") == ","
         previous = self.elements[-1]
-        count = len(self.elements)
-        if is_chain and not bare_only and separator.group().lstrip()[:1] == ",":
-            if not (self.marked(previous, is_chain=True, comma=comma, ranged=False)):
-                return False
-            for element in self.elements[count:]:
-                element.in_parenthesis = True
-            return True
+        if is_chain and separator.group().lstrip()[:1] == ",":
+            self.parenthesis = True
         if not bare_only and self.marked(previous, is_chain=is_chain, comma=comma, ranged=is_range):
             return True
-        return self.bare_value(previous, sign=separator.group("sign") or separator.group("comma") or "", ranged=is_range, norm_only=bare_only)
+        return self.bare_value(
+            previous,
+            sign=separator.group("sign") or separator.group("comma") or "",
+            ranged=is_range,
+            norm_only=bare_only,
+        )
 
     def marked(self, previous: Element, *, is_chain: bool, comma: bool, ranged: bool) -> bool:
         """Read a further place that has a marker: a norm, an annex, a recital or a unit."""
@@ -388,6 +397,7 @@ class Reader:
         """Append an element that was read."""
         if element is None:
             return False
+        self.several = self.several or (bool(self.elements) and element.article != self.elements[0].article)
         self.elements.append(element)
         return True
 
@@ -415,10 +425,10 @@ class Reader:
             element.path = (*path, Step(unit.level, value[0]))
         else:
             element = self.inherit(previous, (*sibling(path, unit.level), Step(unit.level, value[0])))
-            if not held and path and may_follow(path, unit.level):
+            if not held and path and RANK[unit.level] > RANK[path[-1].level]:
                 element.doubt = "it is not certain which units this item inherits"
             previous.ranged = ranged
-            self.elements.append(element)
+            self.add(element)
         self.position = value[1]
         self.units_of(element)
         return True
@@ -429,7 +439,7 @@ class Reader:
         if read is None or not any(step.level == read[0] for step in previous.path):
             return False
         element = self.inherit(previous, (*sibling(previous.path, read[0]), Step(read[0], read[1])))
-        self.elements.append(element)
+        self.add(element)
         self.position = read[2]
         self.units_of(element)
         return True
@@ -466,7 +476,7 @@ class Reader:
         if label is not None and label.group(1) and not ranged:
             element.doubt = element.doubt or "the number may be the label of the next item of a list"
         previous.ranged = ranged
-        self.elements.append(element)
+        self.add(element)
         self.position = end
         self.units_of(element, short_form=level == "norm")
         return True
@@ -505,8 +515,7 @@ class Reader:
             return False
         if (int(value.group(1)), value.group(2)) <= (int(norm.group(1)), norm.group(2)):
             return False
-        only_one = len({element.article for element in self.elements}) == 1
-        return comma or only_one or int(value.group(1)) > 60
+        return comma or not self.several or int(value.group(1)) > 60
 
     def is_ambiguous(self, previous: Element, digits: str) -> bool:
         """Whether the number could as well be the next unit: "§§ 1, 2 Abs. 2, 3 BGB"."""
@@ -528,7 +537,9 @@ class Reader:
         if last is not None and BY_LEVEL[last.level].kind == "any":
             roman = t.ROMAN_NUMBER.match(text, position) or _PART_LETTER.match(text, position)
             if roman:
-                element = self.inherit(previous, (*previous.path[:-1], Step(last.level, roman.group(1) + roman.group(2))))
+                element = self.inherit(
+                    previous, (*previous.path[:-1], Step(last.level, roman.group(1) + roman.group(2)))
+                )
                 return self.append_item(previous, element, roman.end(), ranged=ranged)
         if previous.short_form and previous.path:
             roman = t.ROMAN_NUMBER.match(text, position)
@@ -569,7 +580,7 @@ class Reader:
     def append_item(self, previous: Element, element: Element, end: int, *, ranged: bool) -> bool:
         """Append an item of a list and read the units below it."""
         previous.ranged = ranged
-        self.elements.append(element)
+        self.add(element)
         self.position = end
         self.units_of(element)
         return True
@@ -691,5 +702,3 @@ def _fits(above: Path, below: Path) -> bool:
             return False
         path = (*path, step)
     return len(path) <= _DEEPEST
-
-

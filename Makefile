@@ -1,0 +1,36 @@
+# Two commands: `make demo` installs and runs the main job on the embedded stores, `make test` runs the tests.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SOURCES := normalize ingest relink retrieve backends migrations cli.py printing.py settings.py tests benchmarks examples
+
+.PHONY: demo test floors lint lock clean install
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+demo: install
+	@$(BIN)/python examples/demo.py
+
+test: install
+	$(BIN)/python -m pytest -n 2 -m "not floor"
+
+floors: install
+	$(BIN)/python -m pytest -m floor
+
+lint: install
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy
+
+lock:
+	pip-compile --quiet --extra dev --generate-hashes --strip-extras --allow-unsafe --no-header \
+		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) .fundstelle build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

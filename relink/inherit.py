@@ -1,0 +1,186 @@
+"""Every control's outcome in the database: what is left alone, what was decided, and what atoms inherit (DESIGN §7).
+
+All of it happens in one temporary table, a row a control, so that a dry run and a real one count the same.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+from backends.tables.copy import copy_rows
+from backends.tables.mapping import Controls
+from backends.tables.schema import links
+
+RESULT = (
+    "outcome",
+    "tier",
+    "score",
+    "margin",
+    "chunk_id",
+    "span_start",
+    "span_end",
+    "reason",
+    "candidates",
+    "citation",
+)
+"""Columns of a link that a run finds, in the order of their rows."""
+
+work = sa.Table(
+    "fundstelle_relink_work",
+    sa.MetaData(),
+    sa.Column("control_uuid", sa.Text, primary_key=True),
+    sa.Column("parent", sa.Text),
+    sa.Column("self_written", sa.Boolean, nullable=False),
+    sa.Column("has_text", sa.Boolean, nullable=False),
+    sa.Column("previous", JSONB),
+    sa.Column("ours", sa.Boolean, nullable=False),
+    *(sa.Column(name, links.c[name].type) for name in RESULT),
+    prefixes=["TEMPORARY"],
+    postgresql_on_commit="DROP",
+)
+
+decided = sa.Table(
+    "fundstelle_relink_decided",
+    sa.MetaData(),
+    sa.Column("control_uuid", sa.Text, primary_key=True),
+    *(sa.Column(name, links.c[name].type) for name in RESULT),
+    prefixes=["TEMPORARY"],
+    postgresql_on_commit="DROP",
+)
+
+
+def present_citation(controls: Controls) -> sa.ColumnElement[Any]:
+    """Return the citation that a control has; a JSON null is none."""
+    return sa.func.nullif(sa.cast(controls.column["source_citation"], JSONB), sa.cast(sa.literal("null"), JSONB))
+
+
+def open_work(connection: sa.Connection, controls: Controls, *, force: bool) -> None:
+    """Fill the table of this run: a row a control, with what is left alone decided already.
+
+    Self-written controls are left alone; so is a citation that no re-link has written, unless `force`.
+    """
+    work.create(connection)
+    read = controls.read
+    text = read["source_original_text"].element
+    ours = sa.and_(
+        links.c.outcome.in_(("linked", "inherited")),
+        links.c.citation.is_not_distinct_from(present_citation(controls)),
+    )
+    rows = sa.select(
+        read["control_uuid"],
+        read["parent_control_uuid"],
+        sa.func.coalesce(read["is_self_written"].element, sa.false()),
+        sa.func.coalesce(sa.func.btrim(text) != "", sa.false()),
+        present_citation(controls),
+        sa.func.coalesce(ours, sa.false()),
+    ).select_from(controls.table.outerjoin(links, links.c.control_uuid == read["control_uuid"].element))
+    connection.execute(
+        sa.insert(work).from_select(["control_uuid", "parent", "self_written", "has_text", "previous", "ours"], rows)
+    )
+    connection.execute(sa.text(f"ANALYZE {work.name}"))
+    alone = {"outcome": "self_written", "citation": work.c.previous}
+    connection.execute(sa.update(work).where(work.c.self_written).values(alone))
+    if not force:
+        human = sa.and_(work.c.outcome.is_(None), work.c.previous.is_not(None), ~work.c.ours)
+        connection.execute(sa.update(work).where(human).values(outcome="kept", citation=work.c.previous))
+
+
+def quotations(connection: sa.Connection, controls: Controls) -> list[tuple[str, str, str | None]]:
+    """Return (control id, text, hint) of every control that a quotation has to decide, in the order of ids."""
+    read = controls.read
+    query = (
+        sa.select(read["control_uuid"], read["source_original_text"], read["source_regulation"])
+        .select_from(controls.table.join(work, work.c.control_uuid == read["control_uuid"].element))
+        .where(work.c.has_text, work.c.outcome.is_(None))
+        .order_by(sa.collate(work.c.control_uuid, "C"))
+    )
+    return [(str(a), str(b), (str(c).strip() or None) if c else None) for a, b, c in connection.execute(query)]
+
+
+def stage_decisions(connection: sa.Connection, rows: Iterable[Sequence[object]]) -> None:
+    """Copy the decisions on quotations: control id, then the columns of `RESULT`."""
+    decided.create(connection)
+    copy_rows(connection, decided, ("control_uuid", *RESULT), rows)
+    connection.execute(sa.text(f"ANALYZE {decided.name}"))
+
+
+def settle(connection: sa.Connection, codes: Sequence[str]) -> list[str]:
+    """Give every control its outcome: quotations first, then atoms over any depth.
+
+    `codes` are the regulations that this run looked in: a citation of ours that names another one stays as it is.
+    Returns the ids of the controls that hang on a cycle of parents, in order.
+    """
+    _keep_what_was_out_of_sight(connection, codes)
+    connection.execute(
+        sa.update(work)
+        .where(work.c.control_uuid == decided.c.control_uuid, work.c.outcome.is_(None))
+        .values({name: decided.c[name] for name in RESULT})
+    )
+    parent = sa.alias(work, "parent_row")
+    orphan = sa.and_(
+        work.c.parent.is_not(None), ~sa.exists().where(parent.c.control_uuid == work.c.parent).correlate(work)
+    )
+    for reason, where in (("no_quotation", work.c.parent.is_(None)), ("parent_missing", orphan)):
+        connection.execute(
+            sa.update(work).where(work.c.outcome.is_(None), where).values(outcome="unmatched", reason=reason)
+        )
+    _inherit(connection)
+    cycle = sa.update(work).where(work.c.outcome.is_(None)).values(outcome="unmatched", reason="parent_cycle")
+    return sorted(str(row[0]) for row in connection.execute(cycle.returning(work.c.control_uuid)))
+
+
+def _keep_what_was_out_of_sight(connection: sa.Connection, codes: Sequence[str]) -> None:
+    """Leave links alone that name a regulation this run did not look in, unless it found a better one."""
+    elsewhere = sa.and_(work.c.ours, ~work.c.previous["regulation_code"].astext.in_(codes))
+    not_linked = ~sa.exists().where(decided.c.control_uuid == work.c.control_uuid, decided.c.outcome == "linked")
+    connection.execute(
+        sa.update(work)
+        .where(
+            work.c.outcome.is_(None),
+            work.c.has_text,
+            elsewhere,
+            not_linked,
+            links.c.control_uuid == work.c.control_uuid,
+        )
+        .values({name: links.c[name] for name in RESULT})
+    )
+
+
+def _inherit(connection: sa.Connection) -> None:
+    """Hand each outcome down to the undecided controls below it.
+
+    Every undecided control has one parent, so going down from the decided ones meets each once, and never one that
+    hangs on a cycle: those are what is left over.
+    """
+    root, child = sa.alias(work, "root"), sa.alias(work, "child")
+    heirs = (
+        sa.select(child.c.control_uuid.label("control_uuid"), root.c.control_uuid.label("source"))
+        .select_from(child.join(root, child.c.parent == root.c.control_uuid))
+        .where(child.c.outcome.is_(None), root.c.outcome.is_not(None))
+        .cte("heirs", recursive=True)
+    )
+    below = sa.alias(work, "below")
+    heirs = heirs.union_all(
+        sa.select(below.c.control_uuid, heirs.c.source)
+        .select_from(below.join(heirs, below.c.parent == heirs.c.control_uuid))
+        .where(below.c.outcome.is_(None))
+    )
+    source = sa.alias(work, "source_row")
+    cited = source.c.citation.is_not(None)
+    connection.execute(
+        sa.update(work)
+        .where(work.c.control_uuid == heirs.c.control_uuid, source.c.control_uuid == heirs.c.source)
+        .values(
+            outcome=sa.case((cited, "inherited"), else_="unmatched"),
+            tier=sa.case((cited, source.c.tier)),
+            score=sa.case((cited, source.c.score)),
+            margin=sa.case((cited, source.c.margin)),
+            chunk_id=sa.case((cited, source.c.chunk_id)),
+            reason=sa.case(
+                (cited, sa.literal("from ") + source.c.control_uuid), else_=sa.literal("parent_") + source.c.outcome
+            ),
+            citation=source.c.citation,
+        )
+    )
