@@ -47,7 +47,9 @@ def test_strings(gold: Path) -> None:
 
 
 def test_styles(gold: Path) -> None:
-    lines = [line for line in (gold / "citations" / "citation_styles.txt").read_text(encoding="utf-8").splitlines() if line]
+    lines = [
+        line for line in (gold / "citations" / "citation_styles.txt").read_text(encoding="utf-8").splitlines() if line
+    ]
     unread = [line for line in lines if not scores.is_covered(line, find(line, LAWS))]
     assert len(lines) > 20
     assert 1 - len(unread) / len(lines) >= FLOORS["styles_complete"], unread

@@ -29,7 +29,10 @@ LABELS = [
     # EGBGB: an Artikel with §§ below it
     (Citation("BGBEG", "EGBGB", "article", "229 § 5"), "Art. 229 § 5 EGBGB"),
     # roman articles are numbers, not names
-    (Citation("unknown", "BEG-Schlussgesetz", "article", "V", (Step("nummer", "5"),)), "Art. V Nr. 5 BEG-Schlussgesetz"),
+    (
+        Citation("unknown", "BEG-Schlussgesetz", "article", "V", (Step("nummer", "5"),)),
+        "Art. V Nr. 5 BEG-Schlussgesetz",
+    ),
     # suffixes stay
     (Citation("BDSG", "BDSG", "paragraph", "5", (), False, "ff.", ""), "BDSG § 5 ff."),
     (Citation("BDSG", "BDSG", "paragraph", "5", (), False, "", "a.F."), "BDSG § 5 a.F."),
@@ -98,7 +101,12 @@ SAME = [
     ],
     ["Art. 21 NIS2", "Artikel 21 der Richtlinie (EU) 2022/2555", "Art. 21 NIS-2-RL", "Art. 21 der NIS-2-Richtlinie"],
     ["ErwG 26 DSGVO", "Erwägungsgrund 26 der Verordnung (EU) 2016/679", "ErwGr. 26 DSGVO"],
-    ["SGB V § 240 Abs. 4", "§ 240 Abs 4 SGB V", "§ 240 Absatz 4 des Fünften Buches Sozialgesetzbuch", "SGB 5 § 240 Abs. 4"],
+    [
+        "SGB V § 240 Abs. 4",
+        "§ 240 Abs 4 SGB V",
+        "§ 240 Absatz 4 des Fünften Buches Sozialgesetzbuch",
+        "SGB 5 § 240 Abs. 4",
+    ],
     ["BGB § 312a", "§ 312 a BGB"],
     ["Anhang I Teil I Nr. 2 CRA", "Anhang I Teil I Nummer 2 der Verordnung (EU) 2024/2847"],
     ["VwGO § 77 Abs. 1 Satz 1 Halbsatz 2", "§ 77 Abs. 1 Satz 1, 2. Halbsatz VwGO", "§ 77 Abs. 1 S. 1 Hs. 2 VwGO"],

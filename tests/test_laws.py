@@ -49,7 +49,9 @@ def test_name(name: str, code: str) -> None:
     assert law.code == code
 
 
-@pytest.mark.parametrize("name", ["XyzG", "BDSGx", "BDSG-Novelle", "xBDSG", "DSG", "", "Gesetz", "Verordnung (EU) 1999/1"])
+@pytest.mark.parametrize(
+    "name", ["XyzG", "BDSGx", "BDSG-Novelle", "xBDSG", "DSG", "", "Gesetz", "Verordnung (EU) 1999/1"]
+)
 def test_no_law(name: str) -> None:
     assert LAWS.resolve(name) is None
 
@@ -70,7 +72,13 @@ def test_every_hand_kept_law_is_found_by_each_of_its_names() -> None:
 
 @pytest.mark.parametrize(
     ("celex", "code"),
-    [("32016R0679", "DSGVO"), ("32022L2555", "NIS2"), ("32024R2847", "CRA"), ("32022R2554", "DORA"), ("32024R1689", "KI-VO")],
+    [
+        ("32016R0679", "DSGVO"),
+        ("32022L2555", "NIS2"),
+        ("32024R2847", "CRA"),
+        ("32022R2554", "DORA"),
+        ("32024R1689", "KI-VO"),
+    ],
 )
 def test_celex(celex: str, code: str) -> None:
     law = LAWS.by_celex(celex)

@@ -24,7 +24,7 @@ CASES = [
     # abbreviations of running text
     "Mittel, z. B. Geräte, u. a. Waffen, d. h. Sachen i. S. v. § 1 oder i. S. d. Gesetzes, sind ggf. Dritten zu geben.",
     "Der e. V. Berlin und die Meyer GmbH & Co. KG haften.",
-    "Der Betrag ist um 80 v. H. Der Rest entfällt.",  # nothing tells a sentence from a name here
+    "Der Betrag ist um 80 v. H. zu kürzen. | Höchstens 80 v. H. | Der Rest entfällt.",
     "Es gilt § 5 a. F. | Die Frist läuft.",
     # ordinals and dates
     "Am 3. Juni 2020 und am 25./26. Juni tritt es in Kraft. | Die Frist endet am 31. Dezember 2024. | Danach nicht.",

@@ -88,9 +88,7 @@ class Reader:
         if number:
             value, end = _number(number), number.end()
             spaced = number.group(5)
-            if spaced == "f" and plural:  # "§§ 44 f SGB X": the next one too, not § 44f
-                value, end = number.group(1), number.end(1)
-            elif number.group(2) == "f" and plural and self.text[end : end + 1] == ".":
+            if (spaced == "f" and plural) or (number.group(2) == "f" and plural and self.text[end : end + 1] == "."):  # "§§ 44 f SGB X": the next one too, not § 44f
                 value, end = number.group(1), number.end(1)
             return value, end
         if roman:

@@ -49,11 +49,7 @@ _MORE_NAME = re.compile(
     r"\s(?:[A-ZÄÖÜ][^\W\d_]*(?:[-/.][A-ZÄÖÜ][^\W_]*|-[a-zäöü]+)*|\d{1,2}-[A-Z]{2,}|\d\d(?![\d.,/])|(?:19|20)\d\d(?!\s?[,./]\s?\d)|\d\d?(?=\s[A-ZÄÖÜ]{2})|[IVX]+)(?![^\W_])"
 )
 _NOT_LAWS = frozenset(
-    "BGH BAG BFH BSG BVerfG BVerwG BPatG EuGH EGMR EuG OLG LG AG VG OVG VGH FG LAG LSG SG KG RG BayObLG ArbG NJW NZA NVwZ "
-    "BGHZ BGHSt BVerfGE BVerwGE BSGE BAGE BFHE BStBl BGBl ABl RGBl GVBl GmbH OHG GbR EU EG EWG DDR BRD USA UN NATO SPD CDU CSU "
-    "FDP GmbHs EZB EFTA DM EUR TEUR BT BR BTDrucks BRDrucks Rn Rz RdNr Rdnr Rdn FamRZ WM ZIP DB BB NStZ StV VersR MDR GRUR "
-    "DStR EFG BFHNV Tz BMF BMJ BMI BMVg BMAS BA EZ PKH DPMA EPA BSI BaFin BKA BND LKA BKartA KK MüKo HGS JVA ICD OPS DRG "
-    "IT PC AKW KKW PKW LKW ÖPNV II III IV VI VII VIII IX XI XII XIII XIV XV BeckOK MünchKomm ErfK ZDF ARD RTL CD".split()
+    ["BGH", "BAG", "BFH", "BSG", "BVerfG", "BVerwG", "BPatG", "EuGH", "EGMR", "EuG", "OLG", "LG", "AG", "VG", "OVG", "VGH", "FG", "LAG", "LSG", "SG", "KG", "RG", "BayObLG", "ArbG", "NJW", "NZA", "NVwZ", "BGHZ", "BGHSt", "BVerfGE", "BVerwGE", "BSGE", "BAGE", "BFHE", "BStBl", "BGBl", "ABl", "RGBl", "GVBl", "GmbH", "OHG", "GbR", "EU", "EG", "EWG", "DDR", "BRD", "USA", "UN", "NATO", "SPD", "CDU", "CSU", "FDP", "GmbHs", "EZB", "EFTA", "DM", "EUR", "TEUR", "BT", "BR", "BTDrucks", "BRDrucks", "Rn", "Rz", "RdNr", "Rdnr", "Rdn", "FamRZ", "WM", "ZIP", "DB", "BB", "NStZ", "StV", "VersR", "MDR", "GRUR", "DStR", "EFG", "BFHNV", "Tz", "BMF", "BMJ", "BMI", "BMVg", "BMAS", "BA", "EZ", "PKH", "DPMA", "EPA", "BSI", "BaFin", "BKA", "BND", "LKA", "BKartA", "KK", "MüKo", "HGS", "JVA", "ICD", "OPS", "DRG", "IT", "PC", "AKW", "KKW", "PKW", "LKW", "ÖPNV", "II", "III", "IV", "VI", "VII", "VIII", "IX", "XI", "XII", "XIII", "XIV", "XV", "BeckOK", "MünchKomm", "ErfK", "ZDF", "ARD", "RTL", "CD"]
 )
 _LAWISH = (
     r"(?:[gG]esetz(?:buch)?(?:e?s|e)?|[vV]erordnung|[oO]rdnung|[rR]ichtlinien?|[sS]atzung|[vV]ertrag(?:e?s)?|[aA]bkommens?|"
@@ -76,14 +72,11 @@ _TITLE_WORD = re.compile(
     rf"\s{{1,4}}(?:(?P<noun>[A-ZÄÖÜ\"„“]{_NAME_WORD}[\"“]?)|(?P<number>\d+(?![\d.]))|(?P<word>[a-zäöüß]+)(?![^\W_]))(?P<comma>,?)"
 )
 _FUNCTION_WORDS = frozenset(
-    "über die das der des den dem von zur zum zu für und in im an am auf bei mit gegen aus vor durch unter zwischen sowie oder "
-    "nach betreffend einer eines einem einen eine ein ihrer ihre ihren seiner vom als".split()
+    ["über", "die", "das", "der", "des", "den", "dem", "von", "zur", "zum", "zu", "für", "und", "in", "im", "an", "am", "auf", "bei", "mit", "gegen", "aus", "vor", "durch", "unter", "zwischen", "sowie", "oder", "nach", "betreffend", "einer", "eines", "einem", "einen", "eine", "ein", "ihrer", "ihre", "ihren", "seiner", "vom", "als"]
 )
 _ADJECTIVE = re.compile(r"[a-zäöüß-]{3,}(?:e|en|er|es|em)$")
 _NOT_ADJECTIVES = frozenset(
-    "werden wurden haben hatten sollen können müssen dürfen gelten bleiben finden stehen gegeben worden sei seien nicht keine keinen "
-    "kein ergeben bestehen geltend soweit wenn dass jede jeder jedes diese dieser dieses welche welcher welches eine seine "
-    "bereits sofern weil oder hätte hätten wäre wären würde würden könne könnte müsse werde wurde sehe gelte bestehe ergebe".split()
+    ["werden", "wurden", "haben", "hatten", "sollen", "können", "müssen", "dürfen", "gelten", "bleiben", "finden", "stehen", "gegeben", "worden", "sei", "seien", "nicht", "keine", "keinen", "kein", "ergeben", "bestehen", "geltend", "soweit", "wenn", "dass", "jede", "jeder", "jedes", "diese", "dieser", "dieses", "welche", "welcher", "welches", "eine", "seine", "bereits", "sofern", "weil", "oder", "hätte", "hätten", "wäre", "wären", "würde", "würden", "könne", "könnte", "müsse", "werde", "wurde", "sehe", "gelte", "bestehe", "ergebe"]
 )
 _GAZETTES = r"BGBl|Bundesgesetzblatt|RGBl|ABl|Amtsblatt|BStBl|(?:[A-ZÄÖÜ][a-zäöü]{1,5}\.?)?GVO?Bl|GV\.?\s|GBl|BAnz|Bundesanzeiger|VMBl|(?:Sächs)?ABl"
 _GAZETTE = re.compile(
