@@ -133,8 +133,8 @@ def print_verdict(report: Mapping[str, Any]) -> None:
     if report["ok"]:
         out.print(
             f"Verified: {report['chunks']:,} chunks of {report['documents']:,} documents in "
-            f"'{report['collection']}' are exactly what the sources say. {report['old_points']:,} old points may be pruned. "
-            f"Receipt {report['receipt'] or 'not written (dry run)'}."
+            f"'{report['collection']}' are exactly what the sources say. {report['old_points']:,} old points may be "
+            f"pruned. Receipt {report['receipt'] or 'not written (dry run)'}."
         )
     else:
         out.print("NOT verified: nothing may be deleted. Run 'fundstelle reingest' again, then 'verify'.")
@@ -254,7 +254,8 @@ def _verdict(row: Mapping[str, Any], target: Mapping[str, Any]) -> str:
 def print_imported(report: ImportReport) -> None:
     """Print what an import of controls did."""
     console().print(
-        f"Read {report.rows:,} controls: {report.inserted:,} new, {report.updated:,} changed, {report.unchanged:,} unchanged."
+        f"Read {report.rows:,} controls: {report.inserted:,} new, {report.updated:,} changed, "
+        f"{report.unchanged:,} unchanged."
     )
 
 
@@ -277,10 +278,9 @@ def print_relinked(report: Mapping[str, Any], *, dry_run: bool) -> None:
         out.print("Left for review because: " + _counts(report["reasons"]))
     for outcome, examples in sorted(report["examples"].items()):
         for example in examples:
-            label, reason = example.get("article_label"), example.get("reason")
-            out.print(
-                f"  {outcome}: {example['control_uuid']} {label or ''}{f' ({reason})' if reason else ''}".rstrip()
-            )
+            reason = f"({example['reason']})" if example.get("reason") else ""
+            parts = (f"  {outcome}:", example["control_uuid"], example.get("article_label") or "", reason)
+            out.print(" ".join(part for part in parts if part))
     if report["cycles"]:
         out.print(f"{len(report['cycles'])} controls hang on a cycle of parents: {', '.join(report['cycles'][:3])}")
     wrote = "Would write" if dry_run else "Wrote"
@@ -296,6 +296,6 @@ def print_relinked(report: Mapping[str, Any], *, dry_run: bool) -> None:
 def print_undone(report: Mapping[str, Any]) -> None:
     """Print what an undo put back."""
     console().print(
-        f"Put back {report['restored']:,} citations of run {report['undone_run']}; {report['changed_since']:,} had been "
-        "changed since and stay."
+        f"Put back {report['restored']:,} citations of run {report['undone_run']}; {report['changed_since']:,} had "
+        "been changed since and stay."
     )

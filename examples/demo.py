@@ -24,7 +24,7 @@ COLLECTION = "beispiel"
 QUESTIONS = (
     "Ab wann brauche ich einen Radbeauftragten?",
     "Wann sind Fahrtdaten nach der Abrechnung zu löschen?",
-    "Was muss eine Ladesäule vor dem Laden anzeigen?",
+    "Welchen Preis muss der Betreiber einer Ladesäule anzeigen?",
 )
 
 
@@ -61,13 +61,8 @@ def seed_old_points() -> int:
         embedder = make_embedder("hashing")
         store.create(COLLECTION, Layout(dimension=embedder.dimension), {}, {})
         rows = zip(old, embedder.embed(texts), map(sparse_document, texts), strict=True)
-        store.upsert(
-            COLLECTION,
-            [
-                Point(p["id"], dense, SparseVector(terms.indices, terms.values), p["payload"])
-                for p, dense, terms in rows
-            ],
-        )
+        points = [Point(p["id"], dense, SparseVector(*terms), p["payload"]) for p, dense, terms in rows]
+        store.upsert(COLLECTION, points)
         return len(old)
     finally:
         store.close()

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from sys import intern
 from typing import Any
 
-from normalize.legacy import legacy_citation
-
 from backends.vectors.store import PointId, Record, VectorStore
 from ingest.documents import Names, alias_key
+from normalize.legacy import legacy_citation
 
 # Everything of a payload but its long fields, which chunk_hash and the versions stand for.
 LIGHT_FIELDS = [

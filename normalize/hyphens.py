@@ -30,6 +30,7 @@ _REST_OF_WORD: Final = re.compile(rf"(?:(?![{HYPHENS}][ \t\u00a0]*+{_LINE})[^\s\
 _BLANKS: Final = re.compile(r"[ \t\u00a0]*+")
 _BETWEEN: Final = {"word": "", "compound": "-", "suspended": "- "}
 _LONGEST_WORD: Final = 80
+_ABBREVIATION: Final = 10
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _CONJUNCTIONS: Final = frozenset(["und", "oder", "bzw", "beziehungsweise", "sowie"])
 # These stand after a suspended part too ("ein- bis zweimal"), but also end words ("den-noch"): the counter may object.
@@ -80,8 +81,10 @@ def decide(left: str, right: str, known: Mapping[str, int]) -> Decision:
         return Decision("suspended", "conjunction")
     if not last.isalpha() or not first.isalpha():
         return Decision("compound", "case")
-    if first[0].isupper() and not (first.isupper() and last.isupper() and len(first) > 1 and joined > compound):
-        return Decision("compound", "case")
+    if first[0].isupper():
+        # "DATEN-⏎SCHUTZ", "DS-⏎Meld": capitals tell nothing in words of capitals and in abbreviations
+        capitals = (first.isupper() and last.isupper() and len(first) > 1) or len(last + first) <= _ABBREVIATION
+        return Decision("word", "counted") if capitals and joined > compound else Decision("compound", "case")
     if joined or compound:
         return Decision("word" if joined >= compound else "compound", "counted")
     if last.isupper():

@@ -17,6 +17,7 @@ DECISIONS: list[tuple[str, str, dict[str, int], Decision]] = [
     ("Offshore", "Netzumlage", {}, Decision("compound", "case")),
     ("Soldaten", "Gleichbehandlungsgesetzes", {"SoldatenGleichbehandlungsgesetzes": 1}, Decision("compound", "case")),
     ("DATEN", "SCHUTZ", {"DATENSCHUTZ": 2}, Decision("word", "counted")),
+    ("DS", "Meld", {"DSMeld": 2}, Decision("word", "counted")),
     ("EN", "ISO", {}, Decision("compound", "case")),
     # a part is left out before a conjunction
     ("Geld", "und", {}, Decision("suspended", "conjunction")),
