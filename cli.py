@@ -324,7 +324,7 @@ def search(
         name = collection or _only_collection(store)
         about = store.describe(name)
         embedder = _embedder(settings, about.layout.dimension if about else None)
-        answer = search_collection(store, name, embedder, question, top_k=limit)
+        answer = search_collection(store, name, embedder, question, LawTable.builtin(), top_k=limit)
     if as_json:
         _print_json(answer.report())
     else:

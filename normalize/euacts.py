@@ -29,6 +29,8 @@ class EuAct:
     """An act read at a place of a text: its CELEX number (None when the kind is not known) and its span."""
 
     kind: str | None
+    name: str
+    """The act in one spelling ("Verordnung (EU) Nr. 648/2012"), however it is written."""
     celex: str | None
     start: int
     end: int
@@ -57,7 +59,15 @@ def read_act(text: str, position: int, kind: str | None = None) -> EuAct | None:
     numbered = bool(groups["nr"] or groups["nr2"])
     plural = bool(groups["kind"]) and bool(re.search(r"(?:ungen|inien|üssen?)$", groups["kind"]))
     celex = _celex(read, treaty, first, second, numbered=numbered)
-    return EuAct(read, celex, match.start(), match.end(), plural)
+    written = _NOTHING.sub(
+        "", " ".join(text[match.end("kind") if groups["kind"] else match.start() : match.end()].split())
+    )
+    name = f"{_WORDS[read]} {written.strip()}" if read else written.strip()
+    return EuAct(read, name, celex, match.start(), match.end(), plural)
+
+
+_WORDS = {"R": "Verordnung", "L": "Richtlinie", "D": "Beschluss"}
+_NOTHING = re.compile(r"(?<=[(<\[/]) | (?=[)>\]/])")
 
 
 def _letter(kind: str | None) -> str | None:

@@ -17,17 +17,23 @@ import pyphen
 Kind = Literal["word", "compound", "suspended"]
 Evidence = Literal["case", "conjunction", "counted", "dictionary", "parts", "habit", "none"]
 
-# U+FFFE is what PDFium writes for a hyphen at a line end (it drops the line end itself); U+00AD, U+2010 and U+00AC
-# (old word processors) stand there in other extractions.
+# What may stand at a line end for a hyphen: seen (old word processors wrote U+00AC), or not (U+00AD; U+FFFE is what
+# PDFium writes there, dropping the line end itself).
 HYPHENS: Final = "-\u00ad\u2010\u2011\u00ac"
+_SEEN: Final = "-\u2010\u2011\u00ac"
+_UNSEEN: Final = "\u00ad\ufffe"
+_BLANK: Final = r"[^\S\r\n\u2028\f]"
 _LINE: Final = r"(?:(?:\r?\n|[\r\u2028])\f?|\f)"
 _LINE_HYPHEN: Final = re.compile(
-    rf"(?:[{HYPHENS}][ \t\u00a0]*+(?P<line>{_LINE})|\u00ad(?=[ \t\u00a0])|\ufffe)[ \t\u00a0]*+"
+    rf"(?<![{_UNSEEN}])(?:(?=[{_SEEN}{_UNSEEN}])[{_UNSEEN}]*+(?:[{_SEEN}][{_UNSEEN}]*+)?{_BLANK}*+(?P<line>{_LINE})"
+    rf"|\u00ad*+\ufffe[{_UNSEEN}]*+|\u00ad++(?={_BLANK})){_BLANK}*+"
 )
 _LEFT: Final = re.compile(r"[^\W_]+(?:[.'’/\-\u2010\u2011][^\W_]+)*$")
 _RIGHT: Final = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-_REST_OF_WORD: Final = re.compile(rf"(?:(?![{HYPHENS}][ \t\u00a0]*+{_LINE})[^\s\ufffe])*+")
-_BLANKS: Final = re.compile(r"[ \t\u00a0]*+")
+_REST_OF_WORD: Final = re.compile(
+    rf"(?:(?![{_SEEN}][{_UNSEEN}]*+{_BLANK}*+{_LINE}|\u00ad[{_UNSEEN}]*+(?:\s|[{_SEEN}]))[^\s\ufffe])*+"
+)
+_BLANKS: Final = re.compile(rf"{_BLANK}*+")
 _BETWEEN: Final = {"word": "", "compound": "-", "suspended": "- "}
 _LONGEST_WORD: Final = 80
 _ABBREVIATION: Final = 10

@@ -1,16 +1,19 @@
-"""Hybrid search: dense and BM25 side by side, joined by rank (spec/retrieval-pipeline stages 1 and 2)."""
+"""Search: cited norms first, then dense and BM25 side by side, joined by rank (spec/retrieval-pipeline 1 and 2)."""
 
 import time
 from dataclasses import dataclass
 from typing import Any
 
 from backends.embedders import Embedder
-from backends.vectors.store import Hit, SparseVector, VectorStore
+from backends.vectors.store import Collection, Hit, SparseVector, VectorStore
 from normalize.analyzer import sparse_query
 from normalize.errors import GateError, UsageError
+from normalize.laws import LawTable
 from normalize.text import clean_inline
 from retrieve.answer import response, source_line
-from retrieve.fusion import fuse
+from retrieve.expand import expand
+from retrieve.fusion import Fused, fuse
+from retrieve.lookup import look_up
 
 MAX_QUERY_CHARACTERS = 2000
 PREFETCH = 20
@@ -53,10 +56,13 @@ def prefetch_limit(top_k: int) -> int:
     return PREFETCH if top_k <= PREFETCH else top_k * _PREFETCH_FACTOR
 
 
-def search(store: VectorStore, collection: str, embedder: Embedder, question: str, *, top_k: int = 5) -> Answer:
+def search(
+    store: VectorStore, collection: str, embedder: Embedder, question: str, laws: LawTable, *, top_k: int = 5
+) -> Answer:
     """Return the `top_k` best chunks for a question; the question is capped at 2000 characters.
 
-    A collection without a BM25 vector is searched by the dense vector alone.
+    Norms the question cites come first. The rest is the fusion of dense and BM25 over the question, and over the
+    question in the words of statutes where the table has some.
     Raises UsageError (no question, no such collection) or GateError (vectors of another model).
     """
     query = clean_inline(question)[:MAX_QUERY_CHARACTERS]
@@ -74,16 +80,14 @@ def search(store: VectorStore, collection: str, embedder: Embedder, question: st
         )
     limit = prefetch_limit(top_k)
     started = time.perf_counter()
-    vector = embedder.embed([query])[0]
-    embedded = time.perf_counter()
-    legs: dict[str, list[Hit]] = {"dense": store.query_dense(collection, vector, limit)}
-    if about.layout.sparse is not None:
-        terms = sparse_query(query)
-        if terms.indices:
-            sparse = SparseVector(tuple(terms.indices), tuple(terms.values))
-            legs["bm25"] = store.query_sparse(collection, sparse, limit)
+    cited = look_up(store, collection, query, laws)
+    looked_up = time.perf_counter()
+    legs: dict[str, list[Hit]] = {}
+    for name, asked in (("", query), ("+", expand(query))):
+        if asked is not None:
+            legs |= {f"{leg}{name}": hits for leg, hits in _legs(store, about, embedder, asked, limit).items()}
     found = time.perf_counter()
-    fused = fuse(legs)
+    fused = [Fused(hit, 1.0, {"citation": rank}) for rank, hit in enumerate(cited, 1)] + fuse(legs)
     sources: list[Source] = []
     seen: set[tuple[str, str]] = set()
     for item in fused:
@@ -95,5 +99,17 @@ def search(store: VectorStore, collection: str, embedder: Embedder, question: st
         sources.append(Source(*key, response(payload, item.score), item.score, dict(item.ranks)))
         if len(sources) == top_k:
             break
-    times = {"embed": embedded - started, "retrieve": found - embedded, "fuse": time.perf_counter() - found}
+    times = {"look_up": looked_up - started, "retrieve": found - looked_up, "fuse": time.perf_counter() - found}
     return Answer(query, collection, sources, {stage: round(seconds * 1000, 2) for stage, seconds in times.items()})
+
+
+def _legs(
+    store: VectorStore, about: Collection, embedder: Embedder, query: str, limit: int
+) -> dict[str, list[Hit]]:
+    """Return the ranked list of each leg; a collection without a BM25 vector has the dense one alone."""
+    legs = {"dense": store.query_dense(about.name, embedder.embed([query])[0], limit)}
+    if about.layout.sparse is not None:
+        terms = sparse_query(query)
+        if terms.indices:
+            legs["bm25"] = store.query_sparse(about.name, SparseVector(*terms), limit)
+    return legs

@@ -72,6 +72,13 @@ def open_database() -> Iterator[Callable[..., Tables]]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def shared_tables(postgres_server: Tables) -> Iterator[Tables]:
+    """The open tables of one migrated database for tests that only read what a fixture wrote."""
+    with open_tables(home=Path("unused"), database_url=_create(postgres_server, "shared", _TEMPLATE)) as opened:
+        yield opened
+
+
 @pytest.fixture
 def empty_tables(empty_database_url: str, open_database: Callable[..., Tables]) -> Tables:
     """The open tables of a fresh, empty database."""

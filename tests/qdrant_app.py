@@ -114,15 +114,21 @@ class QdrantApp:
 
     def __init__(self, *, api_key: str | None = None, strict: bool = False, keeps_metadata: bool = True) -> None:
         """`strict` refuses filters on fields without index; `keeps_metadata` off is a server before 1.16."""
-        self.client = QdrantClient(":memory:")
         self.faults = Faults()
         self.log: list[Seen] = []
-        self._indexes: dict[str, dict[str, str]] = {}
-        self._dense: dict[str, dict[Any, dict[str, list[float]]]] = {}
+        self.reset()
         self._api_key = api_key
         self._strict = strict
         self._keeps_metadata = keeps_metadata
         self._lock = threading.Lock()
+
+    def reset(self) -> None:
+        """Forget all data, requests and faults."""
+        self.client = QdrantClient(":memory:")
+        self.faults.clear()
+        self.log.clear()
+        self._indexes: dict[str, dict[str, str]] = {}
+        self._dense: dict[str, dict[Any, dict[str, list[float]]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method, path = scope["method"], scope["path"]

@@ -86,9 +86,9 @@ def test_any_text_gives_words_in_one_form(text: str) -> None:
 
 class TestWeights:
     def test_by_hand(self) -> None:
-        # Three terms, one of them twice: length 3; k1 = 1.2, b = 0.75, average 6.
+        # Three terms, one of them twice: length 3; k1 = 1.2, b = 0.4, average 6.
         found = dict(zip(*sparse_document("Haus Haus Garten", average_length=6.0), strict=True))
-        norm = 1.2 * (1 - 0.75 + 0.75 * 3 / 6)
+        norm = 1.2 * (1 - 0.4 + 0.4 * 3 / 6)
         expected = {"haus": 2 * 2.2 / (2 + norm), "gart": 1 * 2.2 / (1 + norm)}
         assert found == {term_id(term): float(np.float32(weight)) for term, weight in expected.items()}
 
@@ -119,7 +119,7 @@ class TestWeights:
         (left,), (right,) = terms(one), terms(other)
         assert left != right and term_id(left) == term_id(right)
         both = sparse_document(f"{one} {other}")
-        norm = 1.2 * (1 - 0.75 + 0.75 * 2 / AVERAGE_LENGTH)
+        norm = 1.2 * (1 - 0.4 + 0.4 * 2 / AVERAGE_LENGTH)
         assert both == ((term_id(left),), (float(np.float32(2 * 2.2 / (1 + norm))),))
 
     @given(st.text(max_size=300), st.sampled_from(["de", "en"]))

@@ -109,7 +109,7 @@ def test_every_outcome(tables: Tables) -> None:
         "several_places": 1,
         "too_short": 1,
     }
-    assert report.tiers == {"fuzzy": 4, "hash": 2}
+    assert report.tiers == {"fuzzy": 3, "hash": 3}
     assert (report.controls, report.quotations, report.chunks) == (15, 11, len(CHUNKS))
 
 

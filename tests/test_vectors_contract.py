@@ -13,6 +13,7 @@ from backends.vectors.store import Layout, Point, PointId, Record, SparseVector,
 from normalize.errors import StoreError, UsageError
 from tests.vectors_fixtures import INDEXES, LAYOUT, METADATA, point, uuid_of, vector
 from tests.vectors_fixtures import filled as filled
+from tests.vectors_fixtures import running_server as running_server
 from tests.vectors_fixtures import server as server
 from tests.vectors_fixtures import store as store
 

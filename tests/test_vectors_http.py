@@ -22,6 +22,7 @@ from backends.vectors.store import Layout, PointId, SparseVector, Where
 from normalize.errors import FundstelleError, StoreError, StoreUnavailableError, UnknownOutcomeError, UsageError
 from tests.qdrant_app import REQUEST_BYTES, Fault, Kind, QdrantApp, Server, serve
 from tests.vectors_fixtures import INDEXES, LAYOUT, METADATA, point, uuid_of, vector
+from tests.vectors_fixtures import running_server as running_server
 from tests.vectors_fixtures import server as server
 
 WRITES = "PUT|POST|DELETE|PATCH"

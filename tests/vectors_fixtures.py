@@ -20,11 +20,18 @@ METADATA = {"model": "hashing-1-8", "model_dimension": 8}
 NAMES = ("edge", "in-process", "http")
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    """A test server with Qdrant's routes."""
+@pytest.fixture(scope="session")
+def running_server() -> Iterator[Server]:
+    """The session's test server with Qdrant's routes."""
     with serve() as running:
         yield running
+
+
+@pytest.fixture
+def server(running_server: Server) -> Server:
+    """The test server, empty."""
+    running_server.app.reset()
+    return running_server
 
 
 @pytest.fixture(params=NAMES)

@@ -68,7 +68,7 @@ def _any_of(field: str, values: Sequence[Scalar]) -> models.Condition:
 
 
 def to_struct(layout: Layout, point: Point) -> models.PointStruct:
-    """Return the point as the client sends it; our own checks stand in for the client's, which are slow."""
+    """Return a checked point as the client sends it."""
     dense = None if point.dense is None else point.dense.tolist()
     vector: Any
     if layout.dense == "" and point.sparse is None and dense is not None:
@@ -76,10 +76,10 @@ def to_struct(layout: Layout, point: Point) -> models.PointStruct:
     else:
         vector = {} if dense is None else {layout.dense: dense}
         if point.sparse is not None and layout.sparse is not None:
-            vector[layout.sparse] = models.SparseVector.model_construct(
+            vector[layout.sparse] = models.SparseVector(
                 indices=list(point.sparse.indices), values=list(point.sparse.values)
             )
-    return models.PointStruct.model_construct(id=point.id, vector=vector, payload=dict(point.payload))
+    return models.PointStruct(id=point.id, vector=vector, payload=dict(point.payload))
 
 
 def from_record(layout: Layout, one: models.Record) -> Record:

@@ -75,7 +75,11 @@ def _is_wanted(elements: list[Element], kind: str, anchor: str, whole: str, *, i
     if kind == "annex":
         return " " in (first.article or "") or first.law is not None or whole == first.article
     if kind == "relative":
-        return first.article is not None or in_norm or anchor.startswith(_UNIT_ANCHORS)
+        return (
+            first.article is not None
+            or in_norm
+            or (anchor.startswith(_UNIT_ANCHORS) and not anchor.startswith("Absch"))
+        )
     if kind == "recital" and anchor == "EG":
         return first.law is not None and (first.law.law is not None or first.law.celex is not None)
     return True
@@ -91,7 +95,7 @@ def _read_acts(text: str, start: int, laws: LawTable) -> _Read | None:
     while True:
         end = eu_act_end(text, act.end)
         law = laws.by_celex(act.celex) if act.celex else None
-        elements.append(Element(None, None, law=LawName(text[act.start : act.end], end, law, celex=act.celex)))
+        elements.append(Element(None, None, law=LawName(act.name, end, law, celex=act.celex)))
         separator = SEPARATOR.match(text, end) if plural else None
         following = read_act(text, separator.end(), act.kind) if separator else None
         if following is None or following.kind is None:

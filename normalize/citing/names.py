@@ -5,6 +5,8 @@ What shows a law name then is its form: an abbreviation with two capitals ("XyzG
 """
 
 import re
+import tomllib
+from importlib.resources import files
 
 from normalize.citing.model import LawName
 from normalize.citing.tokens import DATE
@@ -13,7 +15,7 @@ from normalize.laws import LawTable
 from normalize.units import ROMAN, UNIT_WORDS
 
 _LEAD = re.compile(
-    r"\s{0,8}(?:-\s)?(?:(des|der|dem|den|die|das|zum|zur|vom|von|im|in\sdas)\s{1,8})?(?:(?:genannten|vorgenannten|alten|neuen)\s)?"
+    r"\s{0,8}(?:-\s)?(?:(des|der|dem|den|die|das|zum|zur|vom|von|im|in\sdas)\s{1,8}(?:(?:genannten|vorgenannten|alten|neuen)\s)?)?"
 )
 _THIS = re.compile(
     r"\s{0,8}(?:der\s|des\s)?(?:vorliegende[nrs]|diese[rsmn]?)\s{1,4}"
@@ -28,11 +30,8 @@ _GENERIC = re.compile(
 _OF_BODY = re.compile(r"\s{1,4}(?:des|der)\s(?=[A-ZÄÖÜ])")
 _IN_VERSION = re.compile(r"\s{1,4}in\s(?:der|ihrer|seiner)\s(?:[a-zäöü]+\s)?(?:Fassung|bis|seit|ab|vom|im|am)\b")
 
-_REGIONS = (
-    r"NRW|NW|BW|Bln|Bbg|BbgHG|SH|HH|LSA|MV|M-V|RP|RhPf|Nds|Saar|Thür|Hessen|Bayern|Berlin|Brandenburg|Bremen|Hamburg|Sachsen|"
-    r"Sachsen-Anhalt|Thüringen|Saarland|Niedersachsen|Nordrhein-Westfalen|Rheinland-Pfalz|Schleswig-Holstein|"
-    r"Baden-Württemberg|Mecklenburg-Vorpommern|DDR|Bund|Länder|Land|Deutschland|EKD"
-)
+_WORDS: dict[str, list[str]] = tomllib.loads(files("normalize").joinpath("names.toml").read_text(encoding="utf-8"))
+_REGIONS = "|".join(_WORDS["regions"])
 _EXTENSION = re.compile(rf"\s(?:(?:{_REGIONS})|(?:19|20)\d\d(?!\s?[,./]\s?\d))(?![^\W_])(?!\.\d)")
 _OF_LAND = re.compile(
     r"\s(?:(?:des\s(?:Landes|Freistaats|Freistaates)|für\s(?:das\sLand|den\sFreistaat)|(?:der|für\sdie)\sFreien\s(?:und\s)?Hansestadt)\s"
@@ -48,9 +47,7 @@ _PLAIN_WORD = frozenset({"NV", "BV", "GBV", "KBV"})
 _MORE_NAME = re.compile(
     r"\s(?:[A-ZÄÖÜ][^\W\d_]*(?:[-/.][A-ZÄÖÜ][^\W_]*|-[a-zäöü]+)*|\d{1,2}-[A-Z]{2,}|\d\d(?![\d.,/])|(?:19|20)\d\d(?!\s?[,./]\s?\d)|\d\d?(?=\s[A-ZÄÖÜ]{2})|[IVX]+)(?![^\W_])"
 )
-_NOT_LAWS = frozenset(
-    ["BGH", "BAG", "BFH", "BSG", "BVerfG", "BVerwG", "BPatG", "EuGH", "EGMR", "EuG", "OLG", "LG", "AG", "VG", "OVG", "VGH", "FG", "LAG", "LSG", "SG", "KG", "RG", "BayObLG", "ArbG", "NJW", "NZA", "NVwZ", "BGHZ", "BGHSt", "BVerfGE", "BVerwGE", "BSGE", "BAGE", "BFHE", "BStBl", "BGBl", "ABl", "RGBl", "GVBl", "GmbH", "OHG", "GbR", "EU", "EG", "EWG", "DDR", "BRD", "USA", "UN", "NATO", "SPD", "CDU", "CSU", "FDP", "GmbHs", "EZB", "EFTA", "DM", "EUR", "TEUR", "BT", "BR", "BTDrucks", "BRDrucks", "Rn", "Rz", "RdNr", "Rdnr", "Rdn", "FamRZ", "WM", "ZIP", "DB", "BB", "NStZ", "StV", "VersR", "MDR", "GRUR", "DStR", "EFG", "BFHNV", "Tz", "BMF", "BMJ", "BMI", "BMVg", "BMAS", "BA", "EZ", "PKH", "DPMA", "EPA", "BSI", "BaFin", "BKA", "BND", "LKA", "BKartA", "KK", "MüKo", "HGS", "JVA", "ICD", "OPS", "DRG", "IT", "PC", "AKW", "KKW", "PKW", "LKW", "ÖPNV", "II", "III", "IV", "VI", "VII", "VIII", "IX", "XI", "XII", "XIII", "XIV", "XV", "BeckOK", "MünchKomm", "ErfK", "ZDF", "ARD", "RTL", "CD"]
-)
+_NOT_LAWS = frozenset(_WORDS["not_laws"])
 _LAWISH = (
     r"(?:[gG]esetz(?:buch)?(?:e?s|e)?|[vV]erordnung|[oO]rdnung|[rR]ichtlinien?|[sS]atzung|[vV]ertrag(?:e?s)?|[aA]bkommens?|"
     r"[üÜ]bereinkommens?|[üÜ]bereinkunft|[kK]onvention|[pP]rotokolls?|[cC]harta|[vV]ereinbarung|[sS]tatuts?|[kK]odex|[eE]rlass(?:es)?|"
@@ -69,16 +66,15 @@ _TITLE_START = re.compile(
     r"\s{1,4}(?=(?:über|zur|zum|zu|für|betreffend|gegen|zwischen|von|mit|vor|wegen|des\s[A-Z])\s?)"
 )
 _TITLE_WORD = re.compile(
-    rf"\s{{1,4}}(?:(?P<noun>[A-ZÄÖÜ\"„“]{_NAME_WORD}[\"“]?)|(?P<number>\d+(?![\d.]))|(?P<word>[a-zäöüß]+)(?![^\W_]))(?P<comma>,?)"
+    rf"\s{{1,4}}(?:(?P<noun>[A-ZÄÖÜ\"„“]{_NAME_WORD}[\"“]?)|(?P<number>\d+(?![\d./]))|(?P<word>[a-zäöüß]+)(?![^\W_]))(?P<comma>,?)"
 )
-_FUNCTION_WORDS = frozenset(
-    ["über", "die", "das", "der", "des", "den", "dem", "von", "zur", "zum", "zu", "für", "und", "in", "im", "an", "am", "auf", "bei", "mit", "gegen", "aus", "vor", "durch", "unter", "zwischen", "sowie", "oder", "nach", "betreffend", "einer", "eines", "einem", "einen", "eine", "ein", "ihrer", "ihre", "ihren", "seiner", "vom", "als"]
-)
+_FUNCTION_WORDS = frozenset(_WORDS["title_words"])
 _ADJECTIVE = re.compile(r"[a-zäöüß-]{3,}(?:e|en|er|es|em)$")
-_NOT_ADJECTIVES = frozenset(
-    ["werden", "wurden", "haben", "hatten", "sollen", "können", "müssen", "dürfen", "gelten", "bleiben", "finden", "stehen", "gegeben", "worden", "sei", "seien", "nicht", "keine", "keinen", "kein", "ergeben", "bestehen", "geltend", "soweit", "wenn", "dass", "jede", "jeder", "jedes", "diese", "dieser", "dieses", "welche", "welcher", "welches", "eine", "seine", "bereits", "sofern", "weil", "oder", "hätte", "hätten", "wäre", "wären", "würde", "würden", "könne", "könnte", "müsse", "werde", "wurde", "sehe", "gelte", "bestehe", "ergebe"]
+_NOT_ADJECTIVES = frozenset(_WORDS["not_adjectives"])
+_GAZETTES = (
+    r"BGBl|Bundesgesetzblatt|RGBl|ABl|Amtsblatt|BStBl|(?:[A-ZÄÖÜ][a-zäöü]{1,5}\.?)?GVO?Bl|GV\.?\s|GBl|BAnz|"
+    r"Bundesanzeiger|VMBl|SächsABl"
 )
-_GAZETTES = r"BGBl|Bundesgesetzblatt|RGBl|ABl|Amtsblatt|BStBl|(?:[A-ZÄÖÜ][a-zäöü]{1,5}\.?)?GVO?Bl|GV\.?\s|GBl|BAnz|Bundesanzeiger|VMBl|(?:Sächs)?ABl"
 _GAZETTE = re.compile(
     rf"\s{{0,3}}(?:\(\s?(?:{_GAZETTES})[^()]{{0,160}}(?:\([^()]{{0,80}}\)[^()]{{0,80}}){{0,4}}\)|<\s?(?:{_GAZETTES})[^<>]{{0,80}}>"
     rf"|,\s(?:BGBl|RGBl)\.?\s(?:[\d]{{4}}\s)?I{{1,3}}(?:\s\d{{4}},)?(?:\sS\.)?\s\d+)"
@@ -92,8 +88,13 @@ _INSTITUTION = re.compile(
 _EU_TITLE = re.compile(r"[^();§]{0,600}?(?:\([^()]{0,120}\)[^();§]{0,300}?){0,4}?(?=\s\(ABl)")
 
 
+_NO_NAME = frozenset(",.;:)]}\"“”'")
+
+
 def read_law(text: str, position: int, laws: LawTable) -> LawName | None:
     """Read the law whose name stands at `position` (articles such as "des" may lead in), or None."""
+    if text[position : position + 1] in _NO_NAME:
+        return None
     this = _THIS.match(text, position)
     if this:
         return LawName(text[position : this.end()].strip(), this.end(), is_this=True)
@@ -114,7 +115,7 @@ def read_law(text: str, position: int, laws: LawTable) -> LawName | None:
     act = read_act(text, start)
     if act is not None:
         end = eu_act_end(text, act.end)
-        return LawName(text[start : act.end], end, laws.by_celex(act.celex) if act.celex else None, celex=act.celex)
+        return LawName(act.name, end, laws.by_celex(act.celex) if act.celex else None, celex=act.celex)
     if not (first.isupper() or first.isdigit() or text[start + 1 : start + 2].isupper() or preposition):
         return None
     with_article = preposition is not None
@@ -193,7 +194,9 @@ def _looks_like_abbreviation(word: str) -> bool:
     capitals = sum(letter.isupper() for letter in word)
     if capitals < 2 or word in _NOT_LAWS or word in UNIT_WORDS or ROMAN.fullmatch(word):
         return False
-    head = re.split(r"[-./\s]", word)[0]
+    head, *more = re.split(r"[-./\s]", word)
+    if more and all(sum(letter.isupper() for letter in part) < 2 for part in (head, more[-1])) and len(more[-1]) > 2:
+        return False  # "Peer-Reviews"
     return head not in _NOT_LAWS and not (word.isupper() and len(word) > 8)
 
 
@@ -272,24 +275,20 @@ def law_before(text: str, start: int, earliest: int, laws: LawTable) -> tuple[La
     """Return a known law that stands directly before `start` ("ZPO § 319", "BDSG § 38"), and where it begins."""
     if start - earliest < 2 or text[start - 1] != " ":
         return None
-    window = max(earliest, start - 40)
     end = start - 1
-    begin = end
-    best: tuple[LawName, int] | None = None
-    for _ in range(3):
-        begin = (
-            max(
-                text.rfind(" ", window, begin),
-                text.rfind("(", window, begin),
-                text.rfind("\n", window, begin),
-                window - 1,
-            )
-            + 1
-        )
-        found = laws.match(text, begin) if begin < end else None
-        if found is not None and found[1] == end and text[begin:end] != text[begin:end].lower():
-            best = LawName(text[begin:end], end, found[0]), begin
-        if begin <= window:
-            break
-        begin -= 1
-    return best
+    before = _WORDS_BEFORE.search(text, max(earliest, start - 44), end)
+    if before is None:
+        return None
+    for begin in range(before.start(), end):
+        if begin > before.start() and text[begin - 1] != " ":
+            continue
+        found = laws.match(text, begin)
+        if found is not None and found[1] == end:
+            return LawName(text[begin:end], end, found[0]), begin
+    return None
+
+
+_WORDS_BEFORE = re.compile(
+    r"(?<![^\W_])(?:\d{1,2}\.\s)?(?:[A-ZÄÖÜ][\w.-]*\s){0,2}(?:[A-Za-zÄÖÜ]?[a-z]*[A-ZÄÖÜ][\w-]*(?:\s(?:[IVX]+|\d{1,4}))?)\Z"
+)
+"""Up to three words, the last with a capital: what a law before a § can look like."""

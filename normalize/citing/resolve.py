@@ -50,7 +50,7 @@ def _target(element: Element, this_law: Law | None, this_norm: str | None, inven
             note = note or _NO_LAW
     else:
         law = name.law
-        short = law.short if law else name.name
+        short = law.short if law else " ".join(name.name.split())
         note = note or (None if law else _UNKNOWN_LAW)
     article = element.article
     if article is None and element.path and (name is None or name.is_this):

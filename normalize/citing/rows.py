@@ -8,6 +8,6 @@ from normalize.laws import LawTable
 
 
 def cite_rows(text: str, laws: LawTable) -> Iterator[dict[str, Any]]:
-    """Yield one row a citation of `text`: text, start, end, complete and targets, as `fundstelle cite --json` prints."""
+    """Yield a row for each citation of `text`, in the shape that `fundstelle cite --json` prints."""
     for found in find(text, laws):
         yield found.as_row()

@@ -120,7 +120,10 @@ VERSION = re.compile(
 EDITION = re.compile(r"-(?:(alt)|(neu))\b|\s?\((?:(alt)|(neu))\)")
 
 _CHAIN = r"i\.?\s?[Vv]\.?\s?m\.?(?![^\W_])|iVm\b\.?|in\s{1,4}Verb(?:indung)?\.?\s{1,4}mit\b|i\.\s?Verb\.\s?m\."
-_AND = r"und\s?/\s?oder\b|und\b|oder\b|sowie\b|bzw\b\.?|beziehungsweise\b|als\sauch\b|wie\sauch\b|noch\b|u\.(?=\s?(?:\d|Abs|Nr|§))|&"
+_AND = (
+    r"und\s?/\s?oder\b|und\b|oder\b|sowie\b|bzw\b\.?|beziehungsweise\b|als\sauch\b|wie\sauch\b|"
+    r"noch\b|u\.(?=\s?(?:\d|Abs|Nr|§))|&"
+)
 SEPARATOR = re.compile(
     rf"\s{{0,8}}(?:,\s{{0,8}})?(?:(?:(?:auch|jeweils)\s{{1,4}}){{0,2}}(?P<chain>{_CHAIN})|(?P<range>bis(?:\seinschließlich)?\b|[-–—](?=\s?(?:§|\d|[a-z]\b|Abs|Nr)))"
     rf"|(?P<and>{_AND})|(?P<sign>[,;/]))\s{{0,8}}(?:(?:auch|jeweils|insbesondere|hier|zusätzlich|ggf\.)\s{{1,4}})?"
@@ -140,7 +143,7 @@ LIST_LABEL = re.compile(r"\.(?:\s{1,4}(\S)|(?=\s*$))")
 PARENTHESIS_CLOSED = re.compile(r"\s{0,3},\s{1,4}(?=(?:des|der)\s)")
 
 OF = re.compile(r"\s{1,8}(?:des|der|zum|von)\s{1,8}")
-AS_AMENDED = re.compile(r"\s{1,8}in\sder\sFassung\s(?:des|der)\s{1,4}(?=Art|§)")
+AS_AMENDED = re.compile(r" in\sder\sFassung\s(?:des|der)\s{1,4}(?=Art|§)")
 
 REPORTER_BEFORE = re.compile(
     r"(?:(?<![^\W_])Nr\.?\s\d{1,3}\szu|SozR\s?[\d\s./-]{0,14}|Buchholz\s[\d.\s]{2,12}|BGHR|(?<![^\W_])(?:AP|EzA|LM|EzAÜG|ArbuR|HFR|NZM|Breith)\s?(?:Nr\.?\s?\d+\szu)?)"

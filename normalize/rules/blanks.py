@@ -53,7 +53,9 @@ def _tidy_lines(text: str, _: Context) -> Outcome:
     if result == text:
         return Outcome(text)
     changed = [Change(line, tidy) for line in _lines(text) if (tidy := " ".join(line.split())) != line]
-    return Outcome(result, len(changed) or 1, tuple(changed[:MOST_EXAMPLES]))
+    if not changed:
+        changed = [Change("\n\n", "\n")]
+    return Outcome(result, len(changed), tuple(changed[:MOST_EXAMPLES]))
 
 
 def _lines(text: str) -> list[str]:

@@ -22,7 +22,7 @@ DEBRIS: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
     ("private-use-character", "a sign of a font without meaning outside it", re.compile("[\ue000-\uf8ff]+")),
     ("mojibake", "UTF-8 read as Latin-1", re.compile(r"Ã[\u0080-\u00bf¤¶¼Ÿ„–œ]|â€[\w™œž“”¦]|Â[§\u00a0]")),
     ("digit-in-word", "1 for l, 0 for o", re.compile(r"\b[A-ZÄÖÜ]?[a-zäöüß]{2,}[01][a-zäöüß]{2,}\b")),
-    ("capital-i-in-word", "I for l", re.compile(r"\b[A-ZÄÖÜ]?[a-zäöüß]{2,}I[a-zäöüß]+\b")),
+    ("capital-i-in-word", "I for l", re.compile(r"\b[A-ZÄÖÜ]?[a-zäöüß]+I[a-zäöüß]+\b")),
     ("vv-for-w", "two v for w", re.compile(r"\b(?:[Vv]v|VV)[aeiouäöü][a-zäöüß]*|\b[a-zäöüß]+vv[aeiouäöü][a-zäöüß]*")),
     ("bar-in-word", "a bar for l or I", re.compile(r"[a-zäöüß][|¦¬][a-zäöüß]+")),
     (

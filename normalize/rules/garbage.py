@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from itertools import pairwise
 from typing import Final
 
 _HEAD: Final = 2_000
@@ -24,6 +23,7 @@ _FEWEST_WORDS: Final = 8
 _PAGE_WORDS: Final = 30
 _FEWEST_COMMON: Final = 0.02
 _MOST_ODD_WORDS: Final = 0.5
+_SHORTEST_MIXED: Final = 3
 _MOST_ODD_SIGNS: Final = 0.3
 _FEWEST_VOWELS: Final = 0.25
 _MOST_VOWELS: Final = 0.6
@@ -62,7 +62,7 @@ def _unreadable(text: str) -> str | None:
     bad = sum(_is_unreadable(sign) for sign in text if sign > "\u007f" or sign < " ")
     if bad > signs * _MOST_UNREADABLE:
         return f"{bad} of {signs} signs have no meaning outside their font or are undecodable: a broken text layer"
-    words = _WORD.findall(text)
+    words = [word for word in _WORD.findall(text) if not word.isdigit()]
     if len(words) < _FEWEST_WORDS or sum(word in _COMMON for word in words) > len(words) * _FEWEST_COMMON:
         return None
     odd = sum(_is_odd(word) for word in words) / len(words)
@@ -80,7 +80,9 @@ def _looks_encoded(text: str, signs: int, odd: float) -> bool:
     letters = [sign for sign in text if sign.isalpha()]
     symbols = signs - sum(sign.isalnum() for sign in text)
     vowels = sum(sign in _VOWELS for sign in letters) / max(len(letters), 1)
-    return odd + symbols / signs > _MOST_ODD_SIGNS or not _FEWEST_VOWELS < vowels < _MOST_VOWELS
+    if odd + symbols / signs > _MOST_ODD_SIGNS:
+        return True
+    return len(letters) * 2 > signs and not _FEWEST_VOWELS < vowels < _MOST_VOWELS
 
 
 def _is_unreadable(sign: str) -> bool:
@@ -88,12 +90,7 @@ def _is_unreadable(sign: str) -> bool:
 
 
 def _is_odd(word: str) -> bool:
-    """A word with digits inside, with capitals after small letters, or long and without a vowel."""
-    letters = [sign for sign in word if sign.isalpha()]
-    if not letters:
-        return False
-    if len(letters) < len(word):
-        return True
-    if any(a.islower() and b.isupper() for a, b in pairwise(word)):
-        return True
-    return len(word) > 4 and not word.isupper() and _VOWELS.isdisjoint(word)
+    """A word of digits, small and capital letters ("9LWWg"; codes like E100 have two), or long without a vowel."""
+    if len(word) > _SHORTEST_MIXED and any(map(str.isdigit, word)) and any(map(str.islower, word)):
+        return any(map(str.isupper, word))
+    return len(word) > 4 and word.isalpha() and not word.isupper() and _VOWELS.isdisjoint(word)

@@ -1,0 +1,137 @@
+"""Search: a cited norm comes first, both legs are fused by rank, and lay words meet the words of statutes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from backends.embedders import HashingEmbedder
+from backends.tables.connect import Tables
+from backends.vectors.edge import EdgeStore
+from backends.vectors.store import Hit, VectorStore
+from ingest.manifest import read_manifest
+from ingest.reingest import reingest
+from normalize.errors import GateError, UsageError
+from normalize.laws import LawTable
+from retrieve.answer import response, source_line
+from retrieve.expand import expand
+from retrieve.fusion import fuse
+from retrieve.search import prefetch_limit, search
+
+LAWS = LawTable.builtin()
+EXAMPLES = Path(__file__).parent.parent / "examples"
+REAL = """root: {root}
+documents:
+  - path: gii-xml/agg_2024-12.xml
+  - path: gii-xml/bdsg_2024-12.xml
+  - path: gii-xml/ddg_2026-03.xml
+  - path: gii-xml/tdddg_2026-03.xml
+  - path: gii-xml/bsig-2025_2026-03.xml
+  - path: gii-xml/gg_2025-03.xml
+  - path: eurlex-de/dsgvo_32016R0679_DE_formex_L_2016119DE.01000101.xml
+"""
+
+
+def hit(name: str) -> Hit:
+    return Hit(name, 1.0, {})
+
+
+def test_fusion_counts_ranks_not_scores() -> None:
+    fused = fuse({"dense": [hit("a"), hit("b")], "bm25": [hit("b"), hit("c")]})
+    assert [f.hit.id for f in fused] == ["b", "a", "c"]
+    assert fused[0].score == pytest.approx(1 / 62 + 1 / 61)
+    assert dict(fused[0].ranks) == {"dense": 2, "bm25": 1}
+
+
+def test_equal_scores_are_ordered_by_id() -> None:
+    assert [f.hit.id for f in fuse({"x": [hit("b")], "y": [hit("a")]})] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("top_k", "limit"), [(1, 20), (20, 20), (21, 84)])
+def test_the_prefetch_window_of_the_spec(top_k: int, limit: int) -> None:
+    assert prefetch_limit(top_k) == limit
+
+
+@pytest.mark.parametrize(
+    ("payload", "line"),
+    [
+        ({"article_label": " BDSG § 38 Abs. 1 "}, "BDSG § 38 Abs. 1"),
+        ({"article_label": "", "regulation_short": "BDSG", "section": "§ 38", "paragraph": "(1)"}, "BDSG § 38 (1)"),
+        ({"regulation_name": "Gesetz", "article": "3", "sub": "Satz 2"}, "Gesetz 3 Satz 2"),
+        ({"regulation_id": "bdsg"}, "bdsg"),
+        ({}, "Unbekannt"),
+    ],
+)
+def test_the_source_line_and_its_fall_backs(payload: dict[str, str], line: str) -> None:
+    assert source_line(payload) == line
+
+
+def test_the_response_of_an_older_chunk_falls_back() -> None:
+    fields = response({"regulation_id": "bdsg", "section": "§ 38", "chunk_text": "Text"}, 0.5)
+    assert (fields["regulation_code"], fields["article"], fields["is_recital"]) == ("bdsg", "§ 38", False)
+
+
+def test_expansion_adds_and_never_replaces() -> None:
+    question = "Wie lange muss ich Fahrtdaten löschen?"
+    expanded = expand(question)
+    assert expanded is not None and expanded.startswith(question) and "Frist" in expanded
+    assert expand("Radbeauftragter") is None
+
+
+@pytest.fixture(scope="module")
+def laws_store(
+    shared: Path, shared_tables: Tables, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[VectorStore]:
+    folder = tmp_path_factory.mktemp("search")
+    (folder / "manifest.yaml").write_text(REAL.format(root=shared / "corpus"), "utf-8")
+    with EdgeStore(folder / "home", 5.0) as store:
+        manifest = read_manifest(folder / "manifest.yaml")
+        reingest(store, shared_tables, "gesetze", manifest, LAWS, lambda d: HashingEmbedder(d or 512))
+        yield store
+
+
+def sources(store: VectorStore, question: str, top_k: int = 5) -> list[str]:
+    return [s.source for s in search(store, "gesetze", HashingEmbedder(512), question, LAWS, top_k=top_k).sources]
+
+
+@pytest.mark.corpus
+def test_the_question_of_the_contract(laws_store: VectorStore) -> None:
+    assert sources(laws_store, "Ab wann brauche ich einen Datenschutzbeauftragten?")[0] == "BDSG § 38 Abs. 1"
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Was sagt Art. 13 Abs. 1 lit. c DSGVO?", "Art. 13 Abs. 1 DSGVO"),
+        ("§ 38 BDSG", "BDSG § 38 Abs. 1"),
+        ("Was steht in § 15 Absatz 4 des Allgemeinen Gleichbehandlungsgesetzes?", "AGG § 15 Abs. 4"),
+        ("Erwägungsgrund 26 DSGVO", "ErwG 26 DSGVO"),
+        ("Art. 2 Abs. 1 GG", "Art. 2 Abs. 1 GG"),
+    ],
+)
+def test_a_cited_norm_comes_first(laws_store: VectorStore, question: str, first: str) -> None:
+    assert sources(laws_store, question)[0] == first
+
+
+@pytest.mark.corpus
+def test_both_legs_take_part(laws_store: VectorStore) -> None:
+    answer = search(laws_store, "gesetze", HashingEmbedder(512), "Kündigung wegen Benachteiligung", LAWS)
+    legs = {leg for source in answer.sources for leg in source.ranks}
+    assert {"dense", "bm25"} <= legs and set(answer.milliseconds) == {"look_up", "retrieve", "fuse"}
+
+
+@pytest.mark.corpus
+def test_the_same_question_gives_the_same_answer(laws_store: VectorStore) -> None:
+    question = "Wie lange dürfen Daten gespeichert werden?"
+    assert sources(laws_store, question, 20) == sources(laws_store, question, 20)
+
+
+@pytest.mark.corpus
+def test_mistakes(laws_store: VectorStore) -> None:
+    with pytest.raises(UsageError, match="empty"):
+        sources(laws_store, " \n")
+    with pytest.raises(UsageError, match="known: gesetze"):
+        search(laws_store, "fehlt", HashingEmbedder(512), "Frage", LAWS)
+    with pytest.raises(GateError, match="was written with"):
+        search(laws_store, "gesetze", HashingEmbedder(64), "Frage", LAWS)
