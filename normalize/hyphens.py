@@ -28,7 +28,7 @@ _LINE_HYPHEN: Final = re.compile(
     rf"(?<![{_UNSEEN}])(?:(?=[{_SEEN}{_UNSEEN}])[{_UNSEEN}]*+(?:[{_SEEN}][{_UNSEEN}]*+)?{_BLANK}*+(?P<line>{_LINE})"
     rf"|\u00ad*+\ufffe[{_UNSEEN}]*+|\u00ad++(?={_BLANK})){_BLANK}*+"
 )
-_LEFT: Final = re.compile(r"[^\W_]+(?:[.'’/\-\u2010\u2011][^\W_]+)*$")
+_LEFT: Final = re.compile(r"[^\W_]+(?:[.'’/\-\u2010\u2011][^\W_]+)*\Z")
 _RIGHT: Final = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _REST_OF_WORD: Final = re.compile(
     rf"(?:(?![{_SEEN}][{_UNSEEN}]*+{_BLANK}*+{_LINE}|\u00ad[{_UNSEEN}]*+(?:\s|[{_SEEN}]))[^\s\ufffe])*+"
@@ -83,7 +83,9 @@ def decide(left: str, right: str, known: Mapping[str, int]) -> Decision:
     last = re.split(rf"[{HYPHENS}/]", left)[-1]
     first = right.split("-")[0]
     joined, compound = known.get(last + first, 0), known.get(f"{last}-{first}", 0)
-    if right in _RARE_CONJUNCTIONS and not joined and len(last) > 1:
+    if last.isupper() and first.isupper():  # "BER-⏎LIN": elsewhere it may stand as Berlin
+        joined += known.get((last + first).capitalize(), 0) + known.get((last + first).lower(), 0)
+    if right in _RARE_CONJUNCTIONS and not joined and (not known or known.get(last)):
         return Decision("suspended", "conjunction")
     if not last.isalpha() or not first.isalpha():
         return Decision("compound", "case")

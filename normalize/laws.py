@@ -81,30 +81,27 @@ class LawTable:
 
     __slots__ = ("_by_celex", "_by_code", "_hand_kept", "_laws", "_names")
 
-    def __init__(self, laws: Sequence[Law], hand_kept: int = 0) -> None:
-        """Build the table; the first `hand_kept` laws win where a name is given to two laws."""
+    def __init__(self, laws: Sequence[Law], hand_kept: Sequence[Law] = ()) -> None:
+        """Build the table of `laws`; the names of `hand_kept` win where a name is given to two laws."""
         self._laws = tuple(laws)
-        self._hand_kept = hand_kept
+        self._hand_kept = tuple(hand_kept)
+        kept = {law.code: {law.short, law.code, law.name, *law.aliases} for law in hand_kept}
         self._by_code: dict[str, Law] = {}
         self._by_celex: dict[str, Law] = {}
         self._names: _Node = {}
-        for index, law in enumerate(self._laws):
+        for law in self._laws:
             self._by_code.setdefault(law.code, law)
             if law.celex:
                 self._by_celex.setdefault(law.celex, law)
-            first = 0 if index < hand_kept else 1
-            for name in (law.short, law.code):
-                self._enter(name, law, first)
-            for name in law.aliases:
-                self._enter(name, law, first and 2)
-            if law.name:
-                self._enter(law.name, law, first and 2)
+            own = kept.get(law.code, set())
+            for name in dict.fromkeys((law.short, law.code, *law.aliases, *((law.name,) if law.name else ()))):
+                self._enter(name, law, 0 if name in own else 1 if name in {law.short, law.code} else 2)
 
     @classmethod
     def builtin(cls) -> "LawTable":
         """Return the table of the hand-kept list (`laws.toml`)."""
         laws = _builtin()
-        return cls(laws, len(laws))
+        return cls(laws, laws)
 
     def with_laws(self, laws: Iterable[Law]) -> "LawTable":
         """Return this table with further laws.
@@ -113,19 +110,19 @@ class LawTable:
         and CELEX number stay.
         """
         merged = list(self._laws)
-        places = {law.code: place for place, law in reversed(list(enumerate(merged)))}
-        more: list[Law] = []
+        hand_kept = {law.code for law in self._hand_kept}
+        places = {law.code: place for place, law in enumerate(merged) if law.code in hand_kept}
         for law in laws:
             place = places.get(law.code)
-            if place is None or place >= self._hand_kept:
-                more.append(law)
+            if place is None:
+                merged.append(law)
                 continue
             kept = merged[place]
             names = (*kept.aliases, law.short, *law.aliases, *((law.name,) if law.name else ()))
             merged[place] = replace(
                 kept, name=kept.name or law.name, aliases=tuple(dict.fromkeys(names)), celex=kept.celex or law.celex
             )
-        return LawTable([*merged, *more], self._hand_kept)
+        return LawTable(merged, self._hand_kept)
 
     def __len__(self) -> int:
         return len(self._laws)

@@ -58,7 +58,7 @@ def test_label_is_written_and_read_back(citation: Citation, text: str) -> None:
 
 
 @given(citations())
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=800, deadline=None)
 def test_parse_is_the_inverse_of_label(citation: Citation) -> None:
     assert parse(citation.label, LAWS) == citation
     assert "  " not in citation.label

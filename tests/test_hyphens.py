@@ -18,12 +18,15 @@ DECISIONS: list[tuple[str, str, dict[str, int], Decision]] = [
     ("Soldaten", "Gleichbehandlungsgesetzes", {"SoldatenGleichbehandlungsgesetzes": 1}, Decision("compound", "case")),
     ("DATEN", "SCHUTZ", {"DATENSCHUTZ": 2}, Decision("word", "counted")),
     ("DS", "Meld", {"DSMeld": 2}, Decision("word", "counted")),
+    ("BER", "LIN", {"Berlin": 2}, Decision("word", "counted")),
     ("EN", "ISO", {}, Decision("compound", "case")),
     # a part is left out before a conjunction
     ("Geld", "und", {}, Decision("suspended", "conjunction")),
     ("Amts", "beziehungsweise", {}, Decision("suspended", "conjunction")),
     ("ein", "bis", {}, Decision("suspended", "conjunction")),
     ("den", "noch", {"dennoch": 1}, Decision("word", "counted")),
+    ("ein", "bis", {"ein": 9}, Decision("suspended", "conjunction")),
+    ("Potenti", "als", {"ein": 9}, Decision("word", "dictionary")),
     # the forms that occur elsewhere are counted
     ("Daten", "schutz", {"Datenschutz": 1}, Decision("word", "counted")),
     ("ent", "sprechend", {"entsprechend": 4, "ent-sprechend": 1}, Decision("word", "counted")),
@@ -130,8 +133,8 @@ def test_made_hyphens_in_federal_law(shared: Path) -> None:
                 kind, left, right_side = "word", word[:point], word[point:]
             else:
                 continue
-            if (left, right_side) in seen:
-                continue
+            if (left, right_side) in seen or (kind == "compound" and right_side.startswith(("und", "oder"))):
+                continue  # the law itself forgot a blank
             seen.add((left, right_side))
             total[kind] += 1
             right[kind] += decide(left, right_side, known).kind == kind

@@ -124,6 +124,13 @@ def test_abbreviation_beats_the_title_of_another_law() -> None:
     assert (table.resolve("XV") or Law("", "")).code == "XV"
 
 
+def test_metadata_never_take_a_name_from_another_law() -> None:
+    # BPolG has the database key "BGSG 1994", and a law BGSG exists: its own abbreviation is stronger
+    table = LAWS.with_laws([law_from_metadata("BGSG 1994", "BPolG", None, None, None), Law("BGSG", "BGSG")])
+    assert (table.resolve("BGSG") or Law("", "")).code == "BGSG"
+    assert (table.resolve("BGSG 1994") or Law("", "")).code == "BPOLG"
+
+
 def test_table_is_not_changed_by_with_laws() -> None:
     before = LAWS.laws
     LAWS.with_laws([Law("ZV", "ZV", "Zusatzverordnung")])
