@@ -89,6 +89,9 @@ def print_plan(report: Mapping[str, Any], *, dry_run: bool) -> None:
                 tail = f" and {more:,} more" if more > 0 else ""
                 out.print(f"  {document['regulation_code']} {kind}: {', '.join(document['examples'][kind])}{tail}")
     _print_unclaimed(out, report["unclaimed"])
+    if report["skipped"]:
+        more = " …" if len(report["skipped"]) > 10 else ""
+        out.print(f"{len(report['skipped']):,} files have no text in force: {', '.join(report['skipped'][:10])}{more}")
     if report["warning"]:
         out.print(f"Warning: {report['warning']}")
     if not totals["to_write"] and not totals["to_rewrite"]:

@@ -49,11 +49,15 @@ def expect(gathered: Gathered) -> Expected:
     )
 
 
-def gather(manifest: Manifest, laws: LawTable, progress: Progress = no_progress) -> Iterator[Gathered]:
+def gather(
+    manifest: Manifest, laws: LawTable, progress: Progress = no_progress, skipped: list[str] | None = None
+) -> Iterator[Gathered]:
     """Yield each document with its chunks, in the order of the manifest.
 
-    Raises UsageError for two documents with one id, ContractError for two chunks with one id, SourceError for a
-    document without any text; a caller that must not write half of a run goes through all of it first.
+    A file that a glob found and that has no text in force (a repealed law) is put on `skipped`: it counts as not being
+    in the manifest, so its old points stay. Raises UsageError for two documents with one id, ContractError for two
+    chunks with one id, SourceError for a document named by `path` that has no text; a caller that must not write half
+    of a run goes through all of it first.
     """
     documents: dict[str, str] = {}
     ids: dict[bytes, str] = {}
@@ -69,6 +73,10 @@ def gather(manifest: Manifest, laws: LawTable, progress: Progress = no_progress)
             )
         documents[document_id] = loaded.origin
         chunks = list(loaded.chunks())
+        if not chunks and entry.entry.glob is not None:
+            if skipped is not None:
+                skipped.append(loaded.origin)
+            continue
         if not chunks:
             raise SourceError(f"{loaded.origin} ({document_id}) has no text in force: remove it from the manifest.")
         for chunk in chunks:

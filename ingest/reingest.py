@@ -41,11 +41,12 @@ _TOTALS = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a run: what each document needs, the points no document claims, and the target collection."""
+    """The plan of a run: what each document needs, the points no document claims, the files that have no text."""
 
     target: Target
     documents: list[DocumentPlan]
     unclaimed: list[PointSketch]
+    skipped: list[str]
     seconds: float
     kept: dict[str, list[Chunk]] = field(repr=False)
 
@@ -69,6 +70,7 @@ class Plan:
             "documents": [document.summary() for document in self.documents],
             "totals": self.totals,
             "unclaimed": list_unclaimed(self.unclaimed),
+            "skipped": self.skipped,
             "warning": self.target.warning,
             "seconds": {"plan": round(self.seconds, 3)},
         }
@@ -104,14 +106,15 @@ def make_plan(
     kept: dict[str, list[Chunk]] = {}
     room = _KEPT_CHUNKS
     expected = []
-    for gathered in gather(manifest, laws, progress):
+    skipped: list[str] = []
+    for gathered in gather(manifest, laws, progress, skipped):
         expected.append(expect(gathered))
         if len(gathered.chunks) <= room:
             room -= len(gathered.chunks)
             kept[gathered.loaded.document.document_id] = gathered.chunks
     claims = claim(read_points(store, collection), [document.names for document in expected])
     plans = [plan_document(e, claims.by_document.get(e.names.document_id, [])) for e in expected]
-    return Plan(target, plans, claims.unclaimed, time.perf_counter() - started, kept)
+    return Plan(target, plans, claims.unclaimed, skipped, time.perf_counter() - started, kept)
 
 
 def reingest(

@@ -23,7 +23,8 @@ HYPHENS: Final = "-\u00ad\u2010\u2011\u00ac"
 _SEEN: Final = "-\u2010\u2011\u00ac"
 _UNSEEN: Final = "\u00ad\ufffe"
 _BLANK: Final = r"[^\S\r\n\u2028\f]"
-_LINE: Final = r"(?:(?:\r?\n|[\r\u2028])\f?|\f)"
+# A line end, or the end of a page with the empty lines around it.
+_LINE: Final = r"(?:(?:\r?\n|[\r\u2028])(?:[^\S\f]*+\f[^\S\f]*+)?|\f[^\S\f]*+)"
 _LINE_HYPHEN: Final = re.compile(
     rf"(?<![{_UNSEEN}])(?:(?=[{_SEEN}{_UNSEEN}])[{_UNSEEN}]*+(?:[{_SEEN}][{_UNSEEN}]*+)?{_BLANK}*+(?P<line>{_LINE})"
     rf"|\u00ad*+\ufffe[{_UNSEEN}]*+|\u00ad++(?={_BLANK})){_BLANK}*+"

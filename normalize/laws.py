@@ -94,8 +94,13 @@ class LawTable:
             if law.celex:
                 self._by_celex.setdefault(law.celex, law)
             own = kept.get(law.code, set())
-            for name in dict.fromkeys((law.short, law.code, *law.aliases, *((law.name,) if law.name else ()))):
-                self._enter(name, law, 0 if name in own else 1 if name in {law.short, law.code} else 2)
+            # An abbreviation without its year counts as the abbreviation: "UmwStG" may be that of 1995 or of 2006.
+            strong = {law.short, law.code, _YEAR.sub("", law.short)}
+            for name in dict.fromkeys((*sorted(strong), *law.aliases, *((law.name,) if law.name else ()))):
+                if name in own:
+                    self._enter(name, law, 0)
+                elif name not in _generic_names():
+                    self._enter(name, law, 1 if name in strong else 2)
 
     @classmethod
     def builtin(cls) -> "LawTable":
@@ -143,10 +148,12 @@ class LawTable:
     def resolve(self, name: str) -> Law | None:
         """Return the law that `name` as a whole names, or None if no law or more than one is called so."""
         name = name.strip()
-        words = " ".join(_NAME_WORD.findall(name))
-        found = self.match(words, 0)
-        if found is not None and found[1] == len(words):
-            return found[0]
+        node: _Node | None = self._names
+        for word in _NAME_WORD.findall(name):
+            node = node.get(_key(word)) if node is not None else None
+        if node and _LAW in node:
+            law: Law | None = node[_LAW][1]
+            return law
         act = read_act(name, 0)
         if act is not None and act.end == len(name) and act.celex is not None:
             return self.by_celex(act.celex)
@@ -192,6 +199,13 @@ class LawTable:
 _NAME_WORD = re.compile(r"([^\W_]+)")
 # A name goes on here, so that "BDSG" is not found in "BDSGx" or "BDSG-Novelle"; "-neu" and "-alt" are editions.
 _JOINED = re.compile(r"[^\W_]|-(?!(?:neu|alt|[an]F)\b)[^\W_]")
+
+
+@lru_cache(maxsize=1)
+def _generic_names() -> frozenset[str]:
+    return frozenset(
+        tomllib.loads(files("normalize").joinpath("names.toml").read_text(encoding="utf-8"))["generic_names"]
+    )
 
 
 @lru_cache(maxsize=1)

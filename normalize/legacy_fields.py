@@ -7,6 +7,7 @@ is kept, what they do not say is None and reported; nothing is guessed.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from normalize.citation import Style
@@ -77,7 +78,7 @@ def legacy_citation(payload: Mapping[str, Any], laws: LawTable | None = None) ->
     `laws` knows official spellings and whether a law is cited by § or Art.; the built-in table by default.
     """
     draft = _Draft()
-    laws = laws or LawTable.builtin()
+    laws = laws or _builtin_laws()
     law, code, short = _regulation(payload, laws, draft)
     _read_section(payload, law, draft)
     _check_law_in_section(law, laws, draft)
@@ -101,6 +102,11 @@ def legacy_citation(payload: Mapping[str, Any], laws: LawTable | None = None) ->
         section_header=draft.header,
         unrecovered=tuple(draft.lost),
     )
+
+
+@cache
+def _builtin_laws() -> LawTable:
+    return LawTable.builtin()
 
 
 def _regulation(payload: Mapping[str, Any], laws: LawTable, draft: _Draft) -> tuple[Law | None, str | None, str | None]:

@@ -33,6 +33,8 @@ __all__ = [
 
 NORMALIZER_VERSION: Final = registry_version(f"sentences {SPLITTER_VERSION}")
 
+_MOST_PASSES: Final = 10
+
 # Anything a rule of the profile `structured` could change: most texts have nothing of it.
 _SUSPECT: Final = re.compile(rf"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad{INVISIBLE}\uffff\ufb00-\ufb06]|\s\s|[^\S ]")
 
@@ -72,21 +74,26 @@ def clean(text: str, profile: Profile, *, known_words: Mapping[str, int] | None 
     """Apply the rules of a profile to a text.
 
     `known_words` counts words of the corpus (`normalize.hyphens.count_words`); what a line end cut is decided by it.
-    Where none is given, the words of the text itself are counted.
+    Where none is given, the words of the text itself are counted. Laid-out text is gone through until nothing changes,
+    since what one rule takes out may be what hid the next place from an earlier one.
     """
-    rules = PROFILES[profile]
     if known_words is None:
         known_words = count_words([text]) if profile != "structured" else {}
     context = Context(known_words)
     applied: dict[str, Applied] = {}
     removed: list[tuple[str, str]] = []
-    for rule in rules:
-        outcome = rule.apply(text, context)
-        text = outcome.text
-        removed += ((rule.name, stretch) for stretch in outcome.removed)
-        if outcome.count:
-            before = applied.get(rule.name, Applied(rule.name, 0, ()))
-            applied[rule.name] = Applied(rule.name, before.count + outcome.count, before.examples or outcome.examples)
+    for _ in range(_MOST_PASSES):
+        before = text
+        for rule in PROFILES[profile]:
+            outcome = rule.apply(text, context)
+            text = outcome.text
+            removed += ((rule.name, stretch) for stretch in outcome.removed)
+            if outcome.count:
+                so_far = applied.get(rule.name, Applied(rule.name, 0, ()))
+                examples = so_far.examples or outcome.examples
+                applied[rule.name] = Applied(rule.name, so_far.count + outcome.count, examples)
+        if text == before or profile == "structured":
+            break
     return Cleaned(text, tuple(applied.values()), tuple(removed))
 
 

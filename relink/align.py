@@ -16,15 +16,16 @@ _CONFUSED = frozenset(
 )
 _PART_OF_M = frozenset("mrni")
 _LOST_PIECE = 0.34
+_LOST_SHARE = 0.6
 
 Edit = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Letters `start` to `end` of the corpus, and the edits (kind, anchor position, corpus position) between.
+    """Letters `start` to `end` of the corpus, and the edits (kind, position in the anchor, position in them) between.
 
-    `edits` counts all of them, those of other pieces of the quotation too; `block` is the length of the longest block
+    `edits` counts all of them, those of other pieces of the quotation too (`changes` are the main piece's, slips left out); `block` is the length of the longest block
     of edits that are no usual slip of a scan, `digits` whether one of those touches a digit; `lost` is how many letters
     at one end of the quotation, or in one piece of it, stand nowhere.
     """
@@ -99,9 +100,16 @@ def _longest(blocks: list[tuple[int, int, int, int]]) -> int:
     return max((max(b - a, d - c) for a, b, c, d in blocks), default=0)
 
 
-def _lost(blocks: list[tuple[int, int, int, int]], size: int) -> int:
-    """Return the length of the longest block at an end of a quotation of so many letters."""
-    return max((b - a for a, b, _, _ in blocks if a <= NEAR or b >= size - NEAR), default=0)
+def _lost(operations: list[Edit], size: int) -> int:
+    """Return how many letters at one end of a quotation of so many letters are mostly edits: they stand nowhere."""
+    front = back = 0
+    for number, (_, source, _) in enumerate(operations, start=1):
+        if number >= _LOST_SHARE * (source + 1):
+            front = source + 1
+    for number, (_, source, _) in enumerate(reversed(operations), start=1):
+        if number >= _LOST_SHARE * (size - source):
+            back = size - source
+    return max(front, back)
 
 
 def is_slip(one: str, other: str) -> bool:
@@ -175,8 +183,8 @@ def align(anchor: str, letters: str, bounds: tuple[int, int], start: int, end: i
         len(operations),
         _longest(_blocks(real)),
         _touches_digit(real, anchor, letters[start:end]),
-        _lost(_blocks(operations), size),
-        tuple(operations),
+        _lost(operations, size),
+        tuple(real),
     )
 
 
@@ -241,4 +249,5 @@ def align_pieces(
             continue
         start, edits = piece.start, edits + piece.edits
         block, digits = max(block, piece.block), digits or piece.digits
-    return Alignment(start, end, edits, block, digits, lost, found.changes)
+    moved = tuple((kind, source, target + found.start - start) for kind, source, target in found.changes)
+    return Alignment(start, end, edits, block, digits, lost, moved)

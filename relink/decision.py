@@ -10,11 +10,13 @@ from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
 
-from relink.align import Alignment, is_slip
+from relink.align import NEAR, Alignment, is_slip
 
 NOISE_SIMILARITY = 0.93
 NOISE_BLOCK = 3
 AMENDED_SIMILARITY = 0.80
+TWIN_EDITS = 8
+"""Letters in which two places may differ and still be near twins."""
 AMENDED_MARGIN = 3
 AMENDED_MARGIN_SHARE = 0.75
 MOST_LOST = 30
@@ -60,7 +62,7 @@ class Candidate:
     @property
     def similarity(self) -> float:
         """1 less edits per letter of the quotation."""
-        return max(0.0, 1.0 - self.edits / self.letters)
+        return round(max(0.0, 1.0 - self.edits / self.letters), 9)
 
     @property
     def level(self) -> Level:
@@ -144,21 +146,31 @@ def _is_unique(ranked: Sequence[Candidate]) -> bool:
 def _is_worse(first: Candidate, rival: Candidate) -> bool:
     """Return whether a rival of an inexact first one is out: by enough edits, or by what tells the two texts apart.
 
-    Where two places differ in a few letters and the quotation has every one of them as the first has it, its other
-    slips say nothing for the rival, unless the one letter is one that scans confuse.
+    Near twins differ in a number, a "nicht", an authority. Where the quotation is damaged just there, nothing can be
+    told. Where it has every one of those letters as the first has them, its other slips say nothing for the rival,
+    unless the one letter is one that scans confuse.
     """
     behind = rival.edits - first.edits
-    if first.level is Level.AMENDED:
-        return behind >= max(AMENDED_MARGIN, first.edits * AMENDED_MARGIN_SHARE)
-    if behind >= max(2, first.edits / 3):
-        return True
     if behind < 1:
         return False
-    differences = list(Levenshtein.editops(first.wording, rival.wording, score_hint=behind))
-    if len(differences) != behind:
-        return False
-    one = differences[0]
-    return behind > 1 or one.tag != "replace" or not is_slip(first.wording[one.src_pos], rival.wording[one.dest_pos])
+    if behind <= TWIN_EDITS:
+        differences = list(Levenshtein.editops(first.wording, rival.wording))
+        told_apart = len(differences) == behind
+        if len(differences) <= TWIN_EDITS and not _is_whole_at(first, [op.src_pos for op in differences]):
+            return False
+        if told_apart and first.level is Level.NOISE:
+            one = differences[0]
+            slip = one.tag == "replace" and is_slip(first.wording[one.src_pos], rival.wording[one.dest_pos])
+            return behind > 1 or not slip
+    if first.level is Level.AMENDED:
+        return behind >= max(AMENDED_MARGIN, first.edits * AMENDED_MARGIN_SHARE)
+    return behind >= max(2, first.edits / 3)
+
+
+def _is_whole_at(candidate: Candidate, positions: Sequence[int]) -> bool:
+    """Return whether the quotation is undamaged around some letters of a candidate's text."""
+    changes = candidate.found.changes
+    return all(abs(target - position) > NEAR for _, _, target in changes for position in positions)
 
 
 def _link(tier: str, ranked: Sequence[Candidate], worst: Level, crowded: bool) -> Decision:

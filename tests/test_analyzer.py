@@ -15,6 +15,7 @@ from lxml import etree
 
 from normalize.analyzer import (
     AVERAGE_LENGTH,
+    VERSION,
     Language,
     sparse_document,
     sparse_query,
@@ -133,8 +134,9 @@ class TestWeights:
 
 def test_ids_and_weights_are_pinned() -> None:
     """What is stored must be found next year: these figures may change only together with VERSION."""
+    assert VERSION == "bm25-2"
     assert term_id("datenschutzbeauftragt") == 443378366
-    pinned = (443378366, 2645610321, 4037513592), (1.6176470518112183, 1.6176470518112183, 1.6176470518112183)
+    pinned = (443378366, 2645610321, 4037513592), (1.2557077407836914, 1.2557077407836914, 1.2557077407836914)
     assert sparse_document("Datenschutzbeauftragte nach § 38") == pinned
     assert sparse_document("Datenschutzbeauftragter nach §38") == pinned
 

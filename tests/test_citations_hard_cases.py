@@ -131,6 +131,12 @@ CASES = [
     ("12 -neu", "§ 26 BDSG-neu", ["BDSG § 26 n.F."]),
     ("12 database name", "§ 1 KredWG", ["KWG § 1"]),
     ("12 a law of a Land is not the federal one", "§ 5 VwVfG NRW", ["?VwVfG NRW § 5"]),
+    ("12 a dated law may be an older one", "§ 77a des Telekommunikationsgesetzes vom 22. Juni 2004", ["?TKG § 77a"]),
+    (
+        "12 the wording of another date",
+        "§ 573 BGB in der bis zum 31. August 2001 geltenden Fassung",
+        ["?BGB § 573"],
+    ),
     ("12 an edition is not the law of today", "§ 2 EStG 2002", ["?EStG 2002 § 2"]),
     # 13 quoted markers of an amending law are no citations
     ("13 quoted text", "„(1a) 1. Nach Satz wird 4. eingefügt.“", []),
@@ -163,6 +169,16 @@ def test_this_law_and_this_norm() -> None:
     assert places("Satz 2", this_law=BDSG) == ["?BDSG Satz 2"]
     assert places("§ 5 XyzG", this_law=BDSG) == ["?XyzG § 5"]
     assert places("§ 5 der Musterverordnung", this_law=BDSG) == ["?Musterverordnung § 5"]
+    # inside the Sozialgesetzbuch "des Elften Buches" is SGB XI, elsewhere it is the book of some code
+    assert places("§ 18b Absatz 2 des Elften Buches", this_law=LAWS.by_code("SGB 5")) == ["SGB XI § 18b Abs. 2"]
+    assert places("§ 18b des Elften Buches", this_law=BDSG) == ["?Elften Buches § 18b"]
+    # places without a law, in front of others whose law is named behind them
+    text = "§ 376 sowie die Bußgeldvorschriften der §§ 378 und 379 der Abgabenordnung"
+    assert places(text, this_law=BDSG) == ["?BDSG § 376", "AO § 378", "AO § 379"]
+    assert places("§ 168 (geringfügig Beschäftigte) oder § 172 der Abgabenordnung", this_law=BDSG) == [
+        "AO § 168",
+        "AO § 172",
+    ]
     assert places("§ 5 des Gesetzes", this_law=BDSG) == ["?Gesetzes § 5"]
 
 
@@ -224,6 +240,9 @@ CHAINS = [
     ("old directive", "RL 2002/58/EG", ["ePrivacy-RL"]),
     ("not part of a number", "Az. 5/2016/679", []),
     ("a law report is no law", "SozR 4-2500 § 31 Nr 17", []),
+    ("a heading cites nothing", "§ 4 Schlussbestimmungen", []),
+    ("a heading in the text", "Nach § 3.\n§ 5 Stammdaten\nSie gelten.", ["?§ 3"]),
+    ("a sentence may begin with a citation", "§ 4 gilt entsprechend. § 5 Gewerbeordnung bleibt.", ["?§ 4", "GewO § 5"]),
     ("a commentary is no law", "Tipke/Kruse, § 162 Rz 20", []),
 ]
 

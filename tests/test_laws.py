@@ -131,6 +131,20 @@ def test_metadata_never_take_a_name_from_another_law() -> None:
     assert (table.resolve("BGSG 1994") or Law("", "")).code == "BPOLG"
 
 
+def test_abbreviation_of_two_editions_names_neither() -> None:
+    table = LAWS.with_laws([Law("QG", "QG"), Law("QG 2006", "QG 2006")])
+    assert table.resolve("QG") is None
+    assert (table.resolve("QG 2006") or Law("", "")).code == "QG 2006"
+
+
+def test_title_that_names_no_law_by_itself() -> None:
+    # the title of some federal law is "Vereinbarung": "§ 2 der Vereinbarung" is nevertheless anybody's
+    table = LAWS.with_laws([Law("VBG", "VbG", "Vereinbarung", aliases=("Wahlordnung",))])
+    assert table.resolve("Vereinbarung") is None
+    assert table.resolve("Wahlordnung") is None
+    assert (table.resolve("VbG") or Law("", "")).code == "VBG"
+
+
 def test_table_is_not_changed_by_with_laws() -> None:
     before = LAWS.laws
     LAWS.with_laws([Law("ZV", "ZV", "Zusatzverordnung")])

@@ -113,3 +113,16 @@ def test_two_documents_with_one_code_and_version_collide(folder: Path) -> None:
     text = "documents:\n  - path: leihradgesetz.xml\n  - path: zweite.xml\n    id: ANDERE\n"
     with pytest.raises(FundstelleError, match="Chunk id"):
         list(gather(read_manifest(write(folder, text)), LawTable.builtin()))
+
+
+def test_a_repealed_law_that_a_glob_finds_is_skipped_and_named(folder: Path) -> None:
+    gone = "<norm><metadaten><jurabk>AltG</jurabk><enbez>§ 1</enbez></metadaten><textdaten><text><Content><P>-</P>"
+    head = "<norm><metadaten><jurabk>AltG</jurabk></metadaten></norm>"
+    tail = "</Content></text></textdaten></norm>"
+    (folder / "alt.xml").write_text(f'<dokumente doknr="ALT">{head}{gone}{tail}</dokumente>', "utf-8")
+    skipped: list[str] = []
+    found = read_manifest(write(folder, "documents:\n  - glob: '*.xml'\n"))
+    assert len(list(gather(found, LawTable.builtin(), skipped=skipped))) == 2 and skipped == ["alt.xml"]
+    named = read_manifest(write(folder, "documents:\n  - path: alt.xml\n"))
+    with pytest.raises(SourceError, match="no text in force"):
+        list(gather(named, LawTable.builtin()))

@@ -11,11 +11,11 @@ import pytest
 from backends.vectors.checks import id_key, unit_length
 from backends.vectors.store import Layout, Point, PointId, Record, SparseVector, VectorStore, Where
 from normalize.errors import StoreError, UsageError
-from tests.vectors_fixtures import INDEXES, LAYOUT, METADATA, point, uuid_of, vector
 from tests.vectors_fixtures import filled as filled
 from tests.vectors_fixtures import running_server as running_server
 from tests.vectors_fixtures import server as server
 from tests.vectors_fixtures import store as store
+from tests.vectors_points import INDEXES, LAYOUT, METADATA, point, uuid_of, vector
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 

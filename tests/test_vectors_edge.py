@@ -18,7 +18,7 @@ from backends.vectors import open_store
 from backends.vectors.edge import EdgeStore
 from backends.vectors.store import VectorStore, Where
 from normalize.errors import LockedError, StoreError
-from tests.vectors_fixtures import INDEXES, LAYOUT, METADATA, point, uuid_of, vector
+from tests.vectors_points import INDEXES, LAYOUT, METADATA, point, uuid_of, vector
 
 ROOT = Path(__file__).resolve().parent.parent
 BATCH = 200
@@ -27,7 +27,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from backends.vectors.edge import EdgeStore
-from tests.vectors_fixtures import point, uuid_of
+from tests.vectors_points import point, uuid_of
 
 job, home = sys.argv[1], Path(sys.argv[2])
 store = EdgeStore(home, lock_timeout=1)
@@ -46,7 +46,7 @@ elif job == "mixed":  # write a batch, replace its payloads, take the one before
         store.delete("law", [uuid_of(one - BATCH) for one in ids])
         print(number + 1, flush=True)
 elif job == "create":
-    from tests.vectors_fixtures import INDEXES, LAYOUT
+    from tests.vectors_points import INDEXES, LAYOUT
     for number in range(10_000):
         store.create(f"law{number}", LAYOUT, INDEXES, {"number": number})
         print(number + 1, flush=True)

@@ -21,9 +21,9 @@ from backends.vectors.qdrant import QdrantStore, connect, without_credentials
 from backends.vectors.store import Layout, PointId, SparseVector, Where
 from normalize.errors import FundstelleError, StoreError, StoreUnavailableError, UnknownOutcomeError, UsageError
 from tests.qdrant_app import REQUEST_BYTES, Fault, Kind, QdrantApp, Server, serve
-from tests.vectors_fixtures import INDEXES, LAYOUT, METADATA, point, uuid_of, vector
 from tests.vectors_fixtures import running_server as running_server
 from tests.vectors_fixtures import server as server
+from tests.vectors_points import INDEXES, LAYOUT, METADATA, point, uuid_of, vector
 
 WRITES = "PUT|POST|DELETE|PATCH"
 POINTS = "/collections/law/points"

@@ -1,15 +1,20 @@
 """Find citations in running text: anchors first, then the grammar, then the law table."""
 
+import re
+from dataclasses import replace
+
 from normalize.citing.grammar import read_amendment, read_chain
 from normalize.citing.model import Element, Found, Inventory, LawName
 from normalize.citing.names import eu_act_end
-from normalize.citing.resolve import mark_chained, targets_of
+from normalize.citing.resolve import doubted, is_doubtful_neighbour, mark_chained, targets_of
 from normalize.citing.statutes import name_start, published_end
-from normalize.citing.tokens import ANCHOR, COMMENTARY_BEHIND, REPORTER_BEFORE, SEPARATOR, anchor_kind
+from normalize.citing.tokens import ANCHOR, COMMENTARY_BEHIND, OTHER_WORDING, REPORTER_BEFORE, SEPARATOR, anchor_kind
 from normalize.euacts import read_act
 from normalize.laws import Law, LawTable
 
 _LONGEST_NAME = 300
+_NEAR = 200
+_HEADING = re.compile(r"\s{1,4}(?:[A-ZÄÖÜ][^\W_]{2,}|\n)")
 _UNIT_ANCHORS = ("Absatz", "Abs", "Absätz", "Satz", "Sätze", "Unterabs", "UAbs")
 
 
@@ -40,11 +45,20 @@ def find(
             position = anchor.end()
             continue
         elements, start, end, complete = read
-        if kind == "norm" and _is_literature(text, start, end):
+        if kind == "norm" and (
+            _is_literature(text, start, end) or (complete and _is_heading(text, elements, start, end))
+        ):
             position = end
             continue
+        if OTHER_WORDING.match(text, end):
+            for element in elements:
+                element.doubt = element.doubt or "the wording of another date is cited"
         mark_chained(elements, in_statute=this_law is not None)
         targets = targets_of(elements, this_law=this_law, this_norm=this_norm, inventory=inventory)
+        if this_law is not None and found and start - found[-1].end < _NEAR:
+            before = found[-1]
+            if is_doubtful_neighbour(text[before.end : start], before.targets, targets):
+                found[-1] = replace(before, targets=doubted(before.targets))
         found.append(Found(text[start:end], start, end, complete, targets))
         position = earliest = max(end, anchor.end())
     return found or _bare_name(text, laws)
@@ -67,6 +81,15 @@ def _is_literature(text: str, start: int, end: int) -> bool:
     if COMMENTARY_BEHIND.match(text, end):
         return True
     return REPORTER_BEFORE.search(text[max(0, start - 40) : start]) is not None
+
+
+def _is_heading(text: str, elements: list[Element], start: int, end: int) -> bool:
+    """Whether a line begins with a lone norm and a title ("§ 4 Schlussbestimmungen"): it heads the norm, cites none."""
+    first = elements[0]
+    if len(elements) > 1 or first.path or first.law is not None or first.following:
+        return False
+    line = text.rfind("\n", 0, start) + 1
+    return start - line < 4 and not text[line:start].strip('„"“ ') and _HEADING.match(text, end) is not None
 
 
 def _is_wanted(elements: list[Element], kind: str, anchor: str, whole: str, *, in_norm: bool) -> bool:

@@ -157,6 +157,9 @@ def _chain(reader: Reader) -> None:
 def _close(reader: Reader) -> bool:
     """Read the law behind the last element and give it to all that wait for one."""
     law = read_law(reader.text, reader.position, reader.laws)
+    if law is None and reader.text.startswith(" (", reader.position):
+        gloss = t.GLOSS.match(reader.text, reader.position)
+        law = read_law(reader.text, gloss.end(), reader.laws) if gloss else None
     if law is None and reader.parenthesis:
         # "§ 4 Absatz 1, auch in Verbindung mit Absatz 2, des Aufenthaltsgesetzes"
         closed = t.PARENTHESIS_CLOSED.match(reader.text, reader.position)
@@ -184,6 +187,9 @@ def _following_element(reader: Reader, *, bare_only: bool) -> bool:
         reader.open_from = len(reader.elements)
         reader.position = amended.end()
         return add(reader, reader.norm())
+    if not bare_only and reader.text.startswith(" (", reader.position):
+        gloss = t.GLOSS.match(reader.text, reader.position)
+        reader.position = gloss.end() if gloss else reader.position
     separator = t.SEPARATOR.match(reader.text, reader.position)
     if separator is None:
         zu = (

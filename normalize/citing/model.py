@@ -93,6 +93,8 @@ class LawName:
     law: Law | None = None
     is_this: bool = False
     celex: str | None = None
+    is_book: bool = False
+    """Named as "des Elften Buches", which is a law inside the Sozialgesetzbuch only."""
 
 
 @dataclass(slots=True)

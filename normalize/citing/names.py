@@ -88,6 +88,10 @@ _INSTITUTION = re.compile(
 _EU_TITLE = re.compile(r"[^();§]{0,600}?(?:\([^()]{0,120}\)[^();§]{0,300}?){0,4}?(?=\s\(ABl)")
 
 
+_BOOK = re.compile(
+    r"(?:Ersten|Zweiten|Dritten|Vierten|Fünften|Sechsten|Siebten|Siebenten|Achten|Neunten|Zehnten|Elften|Zwölften|Vierzehnten)"
+    r"\sBuche?s(?!\s(?:des\s)?Sozialgesetzbuch)(?![^\W_])"
+)
 _NO_NAME = frozenset(",.;:)]}\"“”'")
 
 
@@ -102,6 +106,9 @@ def read_law(text: str, position: int, laws: LawTable) -> LawName | None:
     if lead is None:
         return None
     start = lead.end()
+    book = _BOOK.match(text, start) if lead.group(1) == "des" else None
+    if book:
+        return LawName(book.group(), book.end(), laws.resolve(f"{book.group()} Sozialgesetzbuch"), is_book=True)
     first = text[start : start + 1]
     if not first.isalnum():
         return None
@@ -263,12 +270,6 @@ _FOR_LAND = re.compile(rf"\s{{1,4}}(?:für|über)\s(?:(?:das|den|die)\s)?(?:Land
 _COMMA_IN_TITLE = re.compile(
     r"\s(?:[A-ZÄÖÜ][^\W_]+-?,?\s(?:und|sowie|[A-ZÄÖÜ])|zur\s|zum\s|über\s|des\s[A-Z]|der\s[A-Z])"
 )
-
-
-def read_gazette(text: str, position: int) -> int | None:
-    """Return the end of a gazette reference in brackets ("(BGBl. I S. 1315)") at `position`, or None."""
-    match = _GAZETTE.match(text, position)
-    return match.end() if match else None
 
 
 def law_before(text: str, start: int, earliest: int, laws: LawTable) -> tuple[LawName, int] | None:

@@ -4,6 +4,7 @@ A target is resolved when code, norm and path are certain. It is not when the la
 law, a range could not be expanded, or the wording of another time is cited; the note says which.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -49,7 +50,8 @@ def _target(element: Element, this_law: Law | None, this_norm: str | None, inven
         if element.chained is False and name is None and law is None:
             note = note or _NO_LAW
     else:
-        law = name.law
+        in_code = this_law is not None and this_law.short.startswith("SGB")
+        law = name.law if in_code or not name.is_book else None
         short = law.short if law else " ".join(name.name.split())
         note = note or (None if law else _UNKNOWN_LAW)
     article = element.article
@@ -129,6 +131,24 @@ def _copy(target: Target, article: str, path: Path) -> Target:
         resolved=True,
         law_name=target.law_name,
     )
+
+
+def is_doubtful_neighbour(between: str, targets: Sequence[Target], following: Sequence[Target]) -> bool:
+    """Whether places without a law may belong to the law named behind the next ones.
+
+    "§ 376 sowie die Bußgeldvorschriften der §§ 378 bis 384 der Abgabenordnung" speaks of § 376 of the Abgabenordnung.
+    """
+    if targets[-1].law_name is not None or following[-1].law_name is None:
+        return False
+    return _GOES_ON.fullmatch(between) is not None
+
+
+def doubted(targets: Sequence[Target]) -> tuple[Target, ...]:
+    """Return the targets, none of them resolved."""
+    return tuple(_doubted(target, "the law behind the next citation may be meant") for target in targets)
+
+
+_GOES_ON = re.compile(r"(?:\s\([^()]{0,120}\))?,?\s(?:und|oder|sowie|bzw\.)\s[^.;:()]{0,60}|,\s(?:der|des|den|nach)\s")
 
 
 def mark_chained(elements: Sequence[Element], *, in_statute: bool) -> None:

@@ -127,7 +127,7 @@ _AND = (
 SEPARATOR = re.compile(
     rf"\s{{0,8}}(?:,\s{{0,8}})?(?:(?:(?:auch|jeweils)\s{{1,4}}){{0,2}}(?P<chain>{_CHAIN})|(?P<range>bis(?:\seinschließlich)?\b|[-–—](?=\s?(?:§|\d|[a-z]\b|Abs|Nr)))"
     rf"|(?P<and>{_AND})|(?P<sign>[,;/]))\s{{0,8}}(?:(?:auch|jeweils|insbesondere|hier|zusätzlich|ggf\.)\s{{1,4}})?"
-    rf"(?:(?:mit|dem|den|des|der)\s{{1,4}})?|\s{{0,8}}(?P<comma>,)\s{{0,8}}"
+    rf"(?:(?:mit|dem|den|des|der|die(?=\s§))\s{{1,4}})?|\s{{0,8}}(?P<comma>,)\s{{0,8}}"
 )
 """What stands between two places of one citation."""
 
@@ -138,6 +138,8 @@ NO_VALUE = re.compile(
 )
 """What shows that a bare number before it counts something and is no part of a citation."""
 
+GLOSS = re.compile(r"\s\([^()§]{1,120}\)(?=\s?(?:,|und|oder|sowie|des|der|in\sVerbindung)(?![^\W_]))")
+"""A gloss between the places of a chain: "§ 168 Absatz 1 Nummer 1b (geringfügig Beschäftigte) oder § 172 des …"."""
 LIST_LABEL = re.compile(r"\.(?:\s{1,4}(\S)|(?=\s*$))")
 """A dot behind a bare number: the number may be the label of the next item ("§ 5 Absatz 1, 2. Angaben über …")."""
 PARENTHESIS_CLOSED = re.compile(r"\s{0,3},\s{1,4}(?=(?:des|der)\s)")
@@ -152,6 +154,12 @@ REPORTER_BEFORE = re.compile(
 """A law report that files decisions by norm: in "SozR 4-2500 § 31 Nr 17" the number counts decisions, not units."""
 COMMENTARY_BEHIND = re.compile(r"\s{0,3},?\s?(?:Rn|Rz|Erl|Rd\.?-?[nN]r|Rdn|RdNr|Randnr|Randnummer|Anm|Fn|Tz)\b\.?")
 """A marginal number: the § is a place of a commentary ("Tipke/Kruse, § 162 Rz 20"), no citation of the law."""
+
+OTHER_WORDING = re.compile(
+    rf"\s{{1,4}}(?:vom\s{{1,4}}{DATE}(?!\s\()|(?:vom\s{DATE}\s)?\(?(?:in\s(?:der|ihrer|seiner)\s(?:bis|am|ab|seit|vom|zuletzt|vor|damals|"
+    r"alten|früheren|Fassung\s(?:des\s(?:Gesetzes|Art)|vom|bis))|i\.?\s?d\.?\s?F\.?\s|idF\s))"
+)
+"""The law of another time is cited: "in der bis zum 31. August 2009 geltenden Fassung", "vom 22. Juni 2004"."""
 
 _STRONG_WORDS = {
     "Abs",
