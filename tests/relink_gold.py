@@ -5,8 +5,10 @@ decidable (one place holds the text, or one place of the hinted law) or not, or 
 """
 
 import hashlib
+import html
 import io
 import json
+import re
 import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +27,9 @@ from relink.decision import Decision
 GOLD = Path("gold/relink/controls.jsonl.zst")
 BULK = Path("corpus/bulk/gii-xml-all_2024-10.tar.zst")
 Place = tuple[str, str | None, str | None]
+_AMTABK = re.compile(rb"<amtabk>([^<]+)</amtabk>")
+_JURABK = re.compile(rb"<jurabk>([^<]+)</jurabk>")
+_HEAD = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,25 +89,28 @@ def read_gold(shared: Path) -> tuple[frozenset[str], list[Row]]:
     return excluded, rows
 
 
-def in_share(name: str, shares: int) -> bool:
-    """Return whether a file or law belongs to the share that a quick run reads; the same everywhere."""
-    return hashlib.sha256(name.encode()).digest()[0] % shares == 0
+def in_share(code: str, shares: int) -> bool:
+    """Return whether the laws of a code belong to the share that a quick run reads; the same everywhere."""
+    return hashlib.sha256(code.encode()).digest()[0] % shares == 0
 
 
 def read_law(shared: Path, folder: Path, wanted: Callable[[str], bool]) -> list[LinkChunk]:
-    """Return the chunks of the bulk corpus' files with wanted names, read by the project's own reader."""
+    """Return the chunks of the laws in the bulk corpus whose code is wanted, read by the project's own reader."""
     laws = LawTable.builtin()
     payloads: list[dict[str, Any]] = []
     with (shared / BULK).open("rb") as packed:
         stream = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(packed)
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
-                if not member.name.endswith(".xml") or not wanted(Path(member.name).name):
+                packed_file = archive.extractfile(member) if member.name.endswith(".xml") else None
+                if packed_file is None:
                     continue
-                content = archive.extractfile(member)
-                assert content is not None
+                content = packed_file.read()
+                code = _AMTABK.search(content[:_HEAD]) or _JURABK.search(content)
+                if code is None or not wanted(html.unescape(code[1].decode("utf-8")).upper()):
+                    continue
                 file = folder / Path(member.name).name
-                file.write_bytes(content.read())
+                file.write_bytes(content)
                 payloads += [chunk.payload for chunk in load_file(file, laws).chunks()]
                 file.unlink()
     return chunks_from_payloads(payloads)

@@ -31,7 +31,7 @@ def table(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Table:
         digest = hashlib.sha256((shared / name).read_bytes()).hexdigest()
         assert digest == FLOORS["digests"][str(name)], f"{name} is not the file that the floors were measured on"
     excluded, gold = read_gold(shared)
-    chunks = read_law(shared, tmp_path_factory.mktemp("law"), lambda name: in_share(name, SHARES))
+    chunks = read_law(shared, tmp_path_factory.mktemp("law"), lambda code: in_share(code, SHARES))
     chunks = [chunk for chunk in chunks if chunk.regulation_code not in excluded]
     codes = {chunk.regulation_code for chunk in chunks}
     rows = []

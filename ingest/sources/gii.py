@@ -44,6 +44,7 @@ _SKIPPED_PARTS = ("Inhaltsübersicht", "Inhaltsverzeichnis", "Gliederung", "Inha
 # What the first norm says belongs to the title of the act (which directives it transposes).
 _HEAD_NOTE = "Amtlicher Hinweis"
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_QUOTATION_MARK = re.compile("[„“”]")
 # A quotation that never ends within this many characters is a misprint, not amending text.
 _LONGEST_QUOTE = 60_000
 
@@ -232,7 +233,7 @@ def _absaetze(content: etree._Element, style: Style) -> Iterator[Absatz]:
             yield from _finished(number, current)
             number, current = match[1], []
             block = _cut(block, match.end())
-        current.append(replace(block, quoted=is_quoted, path=() if is_quoted else block.path))
+        current.append(replace(block, quoted=True, path=()) if is_quoted else block)
     yield from _finished(number, current)
 
 
@@ -251,13 +252,17 @@ def _cut(block: Block, offset: int) -> Block:
 
 def _split_at_breaks(block: Block) -> Iterator[Block]:
     """Split a block where a line break is followed by an Absatz number; other breaks are blanks."""
-    pieces = _ABSATZ_AT_BREAK.split(block.text) if not block.path and not block.marker else [block.text]
-    for piece in pieces:
+    if block.path or block.marker or _BREAK not in block.text:
+        yield _place_sentences(block)
+        return
+    for piece in _ABSATZ_AT_BREAK.split(block.text):
         yield _place_sentences(replace(block, text=piece))
 
 
 def _place_sentences(block: Block) -> Block:
     """Turn the sentence marks of a raw block into offsets, and clean its text."""
+    if _SENTENCE not in block.text:
+        return replace(block, text=clean_inline(block.text.replace(_BREAK, " ")))
     parts = [clean_inline(part.replace(_BREAK, " ")) for part in block.text.split(_SENTENCE)]
     text = parts[0]
     starts: list[int] = []
@@ -271,24 +276,20 @@ def _place_sentences(block: Block) -> Block:
 
 def _inside_quotation(blocks: Sequence[Block]) -> list[bool]:
     """Tell for each block whether it starts inside a quotation „…“ that an earlier one opened and a later one ends."""
-    texts = [block.text for block in blocks]
     inside = [False] * len(blocks)
-    depth = 0
-    opened_at = 0
-    for index, text in enumerate(texts):
-        if depth > 0:
-            inside[index] = True
-        for character in text:
-            if character == "„":
-                if depth == 0:
-                    opened_at = index
-                depth += 1
-            elif character in "“”" and depth > 0:
-                depth -= 1
-        length = sum(len(t) for t in texts[opened_at : index + 1])
+    depth = length = opened_at = 0
+    for index, block in enumerate(blocks):
+        inside[index] = depth > 0
+        length += len(block.text)
+        for mark in _QUOTATION_MARK.findall(block.text):
+            if mark != "„":
+                depth = max(depth - 1, 0)
+                continue
+            if depth == 0:
+                opened_at, length = index, len(block.text)
+            depth += 1
         if depth > 0 and (index == len(blocks) - 1 or length > _LONGEST_QUOTE):
-            for unclosed in range(opened_at, index + 1):
-                inside[unclosed] = False
+            inside[opened_at : index + 1] = [False] * (index + 1 - opened_at)
             depth = 0
     return inside
 
