@@ -67,10 +67,14 @@ def _splitters() -> Iterator[tuple[str, Splitter]]:
         yield "pysbd (de)", lambda text: _place(text, segmenter.segment(text))
         from pysbd.lang.deutsch import Deutsch
 
-        Deutsch.Abbreviation.ABBREVIATIONS = sorted(
-            {*Deutsch.Abbreviation.ABBREVIATIONS, *(word.lower() for word in _our_words())}
-        )
+        class Words(Deutsch.Abbreviation):  # type: ignore[misc]
+            ABBREVIATIONS = sorted({*Deutsch.Abbreviation.ABBREVIATIONS, *(word.lower() for word in _our_words())})
+
+        class Taught(Deutsch):  # type: ignore[misc]
+            Abbreviation = Words
+
         taught = pysbd.Segmenter(language="de", clean=False)
+        taught.language_module = Taught
         yield "pysbd + our words", lambda text: _place(text, taught.segment(text))
     if _installed("sentence_splitter"):
         import sentence_splitter

@@ -14,6 +14,7 @@ from backends.tables.locks import collection_lock
 from backends.tables.runs import document_states, finish_run, latest_receipt, set_document_states, start_run
 from backends.vectors.store import PointId, Record, VectorStore, batched_ids
 from ingest.backup import write_backup
+from ingest.certain import until_certain
 from ingest.gather import Progress, expect, gather, no_progress
 from ingest.manifest import Manifest
 from ingest.reingest import list_unclaimed
@@ -135,9 +136,12 @@ def _back_up(store: VectorStore, collection: str, old: Sequence[PointSketch], pa
 
 
 def _delete(store: VectorStore, collection: str, old: Sequence[PointSketch], progress: Progress) -> None:
+    def still_there(ids: Sequence[PointId]) -> Sequence[PointId]:
+        return [record.id for record in store.retrieve(collection, ids, payload=False)]
+
     done = 0
     for ids in batched_ids((point.id for point in old), _BATCH):
-        store.delete(collection, ids)
+        until_certain(ids, lambda left: store.delete(collection, left), still_there, f"deleted from '{collection}'")
         done += len(ids)
         progress("deleting", done, len(old))
 

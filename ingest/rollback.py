@@ -5,15 +5,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from backends.tables.connect import Tables
 from backends.tables.locks import collection_lock
 from backends.tables.runs import finish_run, start_run
 from backends.vectors.store import Point, Record, VectorStore
 from ingest.backup import read_backup
+from ingest.certain import until_certain
 from ingest.gather import Progress, no_progress
-from normalize.errors import FundstelleError, GateError, StoreError, UsageError
+from normalize.errors import FundstelleError, GateError, UsageError
 
 _BATCH = 500
 
@@ -47,14 +46,7 @@ def rollback(
             done = 0
             for batch in _batches(read_backup(backup)):
                 points = [_point(record, about.layout.dimension, backup) for record in batch]
-                store.upsert(collection, points)
-                held = store.retrieve(collection, [point.id for point in points], payload=True)
-                same = {str(record.id): record.payload for record in held}
-                missing = [p for p in points if same.get(str(p.id)) != p.payload]
-                if missing:
-                    raise StoreError(
-                        f"{len(missing)} points of backup {backup} are not in '{collection}' after writing: run again."
-                    )
+                _put_back(store, collection, points)
                 done += len(points)
                 progress("restoring", done, total)
         except FundstelleError as error:
@@ -63,6 +55,15 @@ def rollback(
         seconds = {"restore": round(time.perf_counter() - started, 3)}
         finish_run(tables, run_id, "done", {"restored": done, "seconds": seconds})
         return report | {"restored": done, "seconds": seconds, "run": run_id}
+
+
+def _put_back(store: VectorStore, collection: str, points: Sequence[Point]) -> None:
+    def missing(sent: Sequence[Point]) -> Sequence[Point]:
+        records = store.retrieve(collection, [point.id for point in sent], payload=True)
+        held = {str(record.id): record.payload for record in records}
+        return [point for point in sent if held.get(str(point.id)) != point.payload]
+
+    until_certain(points, lambda sent: store.upsert(collection, sent), missing, f"back in collection '{collection}'")
 
 
 def _find(folder: Path, run: int | None) -> Path:
@@ -76,9 +77,9 @@ def _find(folder: Path, run: int | None) -> Path:
 
 
 def _point(record: Record, dimension: int, backup: Path) -> Point:
-    if record.dense is None or record.dense.shape != (dimension,):
+    if record.dense is not None and record.dense.shape != (dimension,):
         raise GateError(f"Backup {backup} has vectors of another size than the collection ({dimension}): use its own.")
-    return Point(record.id, np.asarray(record.dense, dtype=np.float32), record.sparse, record.payload)
+    return Point(record.id, record.dense, record.sparse, record.payload)
 
 
 def _batches(records: Iterator[Record]) -> Iterator[Sequence[Record]]:

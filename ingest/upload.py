@@ -3,22 +3,19 @@
 A time-out means *unknown*: the store is asked what it holds, and only what is missing is sent again (DESIGN §6).
 """
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
 
-from backends.vectors.store import Floats, Point, PointId, Record, SparseVector, VectorStore
+from backends.vectors.store import Floats, Point, PointId, SparseVector, VectorStore
+from ingest.certain import until_certain
 from ingest.chunker import Chunk
 from ingest.stored import LIGHT_FIELDS, PointSketch, light_digest
 from ingest.target import Target
 from normalize.analyzer import sparse_document
-from normalize.errors import StoreError, UnknownOutcomeError
 
 BATCH = 512
-ATTEMPTS = 4
-_PAUSE = 0.5
 
 
 def in_batches(chunks: Iterable[Chunk], size: int = BATCH) -> Iterator[list[Chunk]]:
@@ -43,7 +40,7 @@ def write_chunks(store: VectorStore, target: Target, chunks: Sequence[Chunk], re
         made = target.embedder.embed([c.embed_text[:limit] if limit else c.embed_text for c in fresh])
         vectors.update((c.point_id, made[n]) for n, c in enumerate(fresh))
     points = [_point(target, chunk, vectors[chunk.point_id]) for chunk in chunks]
-    _write_until_there(store, target.name, points, {c.point_id: c.chunk_hash for c in chunks})
+    _write(store, target.name, points, {c.point_id: c.chunk_hash for c in chunks})
     return len(fresh)
 
 
@@ -63,33 +60,13 @@ def _point(target: Target, chunk: Chunk, dense: Floats) -> Point:
     return Point(chunk.point_id, dense, sparse, chunk.payload)
 
 
-def _write_until_there(store: VectorStore, collection: str, points: Sequence[Point], hashes: Mapping[str, str]) -> None:
-    """Send, read back, and send again only what is missing."""
-    waiting = list(points)
-    problem: StoreError | None = None
-    for attempt in range(ATTEMPTS):
-        if attempt:
-            time.sleep(_PAUSE * 2**attempt)
-        try:
-            store.upsert(collection, waiting)
-            problem = None
-        except UnknownOutcomeError as error:
-            problem = error
-        except StoreError as error:  # refused: part of it may have been applied all the same; read, do not insist
-            problem = error
-            attempt = ATTEMPTS
-        held = {str(r.id): r for r in store.retrieve(collection, [p.id for p in waiting], payload=["chunk_hash"])}
-        waiting = [p for p in waiting if not _is_there(held.get(str(p.id)), hashes[str(p.id)])]
-        if not waiting:
-            return
-        if attempt >= ATTEMPTS:
-            break
-    if problem is not None:
-        raise problem
-    raise StoreError(
-        f"The store says it wrote but does not return {len(waiting)} points of collection '{collection}' "
-        f"(first: {waiting[0].id}): nothing was deleted, look at the store and run again."
-    )
+def _write(store: VectorStore, collection: str, points: Sequence[Point], hashes: Mapping[str, str]) -> None:
+    def missing(sent: Sequence[Point]) -> Sequence[Point]:
+        records = store.retrieve(collection, [point.id for point in sent], payload=["chunk_hash"])
+        held = {str(record.id): record.payload.get("chunk_hash") for record in records}
+        return [point for point in sent if held.get(str(point.id)) != hashes[str(point.id)]]
+
+    until_certain(points, lambda sent: store.upsert(collection, sent), missing, f"in collection '{collection}'")
 
 
 def rewrite_payloads(store: VectorStore, collection: str, chunks: Sequence[Chunk]) -> None:
@@ -97,16 +74,14 @@ def rewrite_payloads(store: VectorStore, collection: str, chunks: Sequence[Chunk
 
     Raises StoreError if the store does not hold them afterwards.
     """
+
+    def rewrite(sent: Sequence[Chunk]) -> None:
+        store.overwrite_payloads(collection, {chunk.point_id: chunk.payload for chunk in sent})
+
+    def other(sent: Sequence[Chunk]) -> Sequence[Chunk]:
+        records = store.retrieve(collection, [chunk.point_id for chunk in sent], payload=LIGHT_FIELDS)
+        held = {str(record.id): light_digest(record.payload) for record in records}
+        return [chunk for chunk in sent if held.get(chunk.point_id) != light_digest(chunk.payload)]
+
     for batch in in_batches(chunks):
-        wanted = {chunk.point_id: light_digest(chunk.payload) for chunk in batch}
-        store.overwrite_payloads(collection, {chunk.point_id: chunk.payload for chunk in batch})
-        held = store.retrieve(collection, list(wanted), payload=LIGHT_FIELDS)
-        right = sum(light_digest(record.payload) == wanted[str(record.id)] for record in held)
-        if right != len(wanted):
-            raise StoreError(
-                f"{len(wanted) - right} payloads of collection '{collection}' were not rewritten: run again."
-            )
-
-
-def _is_there(record: Record | None, chunk_hash: str) -> bool:
-    return record is not None and record.payload.get("chunk_hash") == chunk_hash
+        until_certain(batch, rewrite, other, f"rewritten in collection '{collection}'")

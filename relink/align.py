@@ -10,10 +10,8 @@ _EDGE = 8
 _PIECE_REACH = 4000
 _DIGITS = frozenset("23456789")
 # Single letters that scans take for one another, beyond those that the skeleton folds; m is taken for rn, ni, in.
-_CONFUSED = frozenset(
-    frozenset(pair)
-    for pair in ("ce", "nu", "hb", "ft", "ao", "gq", "vy", "uv", "rt", "mn", "rn", "8b", "5s", "2z", "6g", "9g", "6b")
-)
+_SLIPS = "ce nu hb ft ao gq vy uv rt mn rn 8b 5s 2z 6g 9g 6b"
+_CONFUSED = frozenset(frozenset(pair) for pair in _SLIPS.split())
 _PART_OF_M = frozenset("mrni")
 _LOST_PIECE = 0.34
 _LOST_SHARE = 0.6

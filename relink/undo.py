@@ -80,7 +80,8 @@ def _restore(connection: sa.Connection, tables: Tables, run_id: int, undoing: in
     connection.execute(
         sa.text(
             f"INSERT INTO {links.fullname} ({', '.join(names)}) SELECT {', '.join('(r).' + n for n in names)} "
-            f"FROM (SELECT jsonb_populate_record(NULL::{links.fullname}, previous_link) AS r FROM {link_audit.fullname} "
+            f"FROM (SELECT jsonb_populate_record(NULL::{links.fullname}, previous_link) AS r "
+            f"FROM {link_audit.fullname} "
             "WHERE run_id = :run AND undone_by = :undoing AND previous_link IS NOT NULL) AS before"
         ),
         {"run": run_id, "undoing": undoing},

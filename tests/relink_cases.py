@@ -22,7 +22,8 @@ PROVISIONS: tuple[Provision, ...] = (
         "KatzG",
         "2",
         None,
-        "1. Der Schlafplatz muss trocken sein. 2. Er muss mindestens 40 Zentimeter breit sein, a) bei jungen Tieren 30 Zentimeter, b) bei alten Tieren 50 Zentimeter.",
+        "1. Der Schlafplatz muss trocken sein. 2. Er muss mindestens 40 Zentimeter breit sein, "
+        "a) bei jungen Tieren 30 Zentimeter, b) bei alten Tieren 50 Zentimeter.",
     ),
     ("KatzG", "3", None, "Dieses Gesetz tritt am Tag nach der Verkündung in Kraft und gilt für alle Halter."),
     ("HundG", "1", "1", "Wer einen Hund hält, hat ihm täglich Auslauf von mindestens zwei Stunden zu gewähren."),
@@ -33,7 +34,7 @@ PROVISIONS: tuple[Provision, ...] = (
     ("HundG", "4", "2", "Der Halter führt über die Impfungen seines Hundes kein Verzeichnis nach amtlichem Muster."),
 )
 
-UNITS = {
+UNITS: dict[tuple[str, str | None, str | None], list[dict[str, Any]]] = {
     ("KatzG", "2", None): [
         {"start": 0, "end": 37, "sub": "Nr. 1"},
         {"start": 38, "end": 156, "sub": "Nr. 2"},

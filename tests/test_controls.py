@@ -135,7 +135,8 @@ def test_a_platform_with_other_names_and_types(empty_database_url: str, open_dat
     with tables.begin() as connection:
         connection.execute(
             sa.text(
-                "CREATE SCHEMA compliance; CREATE TABLE compliance.c2 (id text, quotation text, citation json, name text)"
+                "CREATE SCHEMA compliance; "
+                "CREATE TABLE compliance.c2 (id text, quotation text, citation json, name text)"
             )
         )
     from backends.tables.upgrade import upgrade

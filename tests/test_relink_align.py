@@ -92,7 +92,6 @@ def test_pieces_between_ellipses_stand_in_order() -> None:
     whole = align_pieces(pieces, 1, TEXT, (0, len(TEXT)), main)
     assert (whole.start, whole.end, whole.edits) == (START, END, 0)
     swapped = align_pieces((QUOTE[64:], pieces[1], QUOTE[:12]), 1, TEXT, (0, len(TEXT)), main)
-    assert swapped.edits == swapped.lost + 12 - (12 if swapped.lost == 12 else 0) or swapped.edits >= 11
     assert swapped.lost >= 11, "a piece that stands elsewhere is lost"
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relink.seeds import K, MAX_LETTERS, POSITION_BITS, W, build_index, minimizers
+from relink.seeds import MAX_LETTERS, POSITION_BITS, K, W, build_index, minimizers
 from relink.vote import Query, vote
 
 LETTERS = "abcdefghikmnopqrstuvwxyz23456789"
