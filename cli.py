@@ -31,12 +31,15 @@ from ingest.prune import prune as prune_collection
 from ingest.reingest import make_plan
 from ingest.reingest import reingest as reingest_collection
 from ingest.rollback import rollback as rollback_collection
+from ingest.sources.plain import read_json_lines, read_plain
 from ingest.status import collections_status, runs_status
 from ingest.verify import SAMPLE, SEED
 from ingest.verify import verify as verify_collection
 from normalize.citing.rows import cite_rows
 from normalize.errors import FundstelleError, UsageError
 from normalize.laws import LawTable
+from normalize.report import payload_reports, text_report
+from normalize.rules import Profile
 from relink.chunks import read_chunks
 from relink.controls import export_controls, import_controls, link_counts, read_lines
 from relink.run import RelinkOptions
@@ -352,6 +355,30 @@ def cite(
             _print_json(row)
     else:
         printing.print_citations(rows)
+
+
+@app.command()
+def normalize(
+    file: Annotated[Path, typer.Argument(help="A text or PDF, or old payloads as JSON lines (.jsonl).")],
+    profile: Annotated[Profile, typer.Option("--profile", help="Which rules: those for laid-out or structured text.")] = "layout",
+    as_json: JsonFlag = False,
+) -> None:
+    """Show what the text rules do to a file; of old payloads, print the contract payloads (--json: one a line)."""
+    if file.suffix != ".jsonl":
+        report = text_report(read_plain(file), profile)
+        _print_json(report) if as_json else printing.print_text_report(report)
+        return
+    refused = 0
+    for row in payload_reports(read_json_lines(file)):
+        if row["error"] is not None:
+            refused += 1
+            sys.stderr.write(f"Error: {file.name} payload {row['row'] + 1}: {row['error']}\n")
+        elif as_json:
+            _print_json(row["payload"])
+        else:
+            printing.print_converted(row)
+    if refused:
+        raise typer.Exit(3)
 
 
 # --- Database and controls -----------------------------------------------------------------------------------------

@@ -302,3 +302,36 @@ def print_undone(report: Mapping[str, Any]) -> None:
         f"Put back {report['restored']:,} citations of run {report['undone_run']}; {report['changed_since']:,} had "
         "been changed since and stay."
     )
+
+
+def print_text_report(report: Mapping[str, Any]) -> None:
+    """Print what the text rules did to a file, and the text after them."""
+    out = console()
+    if report["refused"]:
+        out.print(f"Refused: {report['refused']}")
+    if report["rules"]:
+        out.print(table(("rule", "changes", "why"), [(r["rule"], r["count"], r["reason"]) for r in report["rules"]]))
+    for rule in report["rules"]:
+        for example in rule["examples"]:
+            out.print(f"  {rule['rule']}: {example['before']!r} → {example['after']!r}")
+    for removed in report["removed"]:
+        out.print(f"  removed by {removed['rule']}: {removed['text']!r}")
+    for found in report["debris"]:
+        out.print(f"  damage, not mended: {found['kind']} {found['count']:,} ({', '.join(map(repr, found['examples']))})")
+    out.print("Nothing to change." if not report["changed"] else "")
+    out.print(report["after"])
+
+
+def print_converted(row: Mapping[str, Any]) -> None:
+    """Print an old payload as the contract has it, and what could not be recovered."""
+    out = console()
+    payload = row["payload"]
+    out.print(f"[{payload['article_label']}] {payload['section_header'] or ''}".rstrip())
+    out.print(payload["chunk_text"])
+    for rule in row["rules"]:
+        out.print(f"  {rule['rule']}: {rule['count']:,} changes")
+    for removed in row["removed"]:
+        out.print(f"  removed by {removed['rule']}: {removed['text']!r}")
+    for lost in row["unrecovered"]:
+        out.print(f"  not recovered: {lost['field']} from {lost['value']!r} ({lost['reason']})")
+    out.print()

@@ -11,6 +11,7 @@ import dataclasses
 import json
 import random
 import resource
+import sys
 import tempfile
 import time
 import uuid
@@ -19,6 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rapidfuzz import fuzz, process
+
+sys.path[0] = str(Path(__file__).resolve().parents[1])  # else `relink` would be this file
 
 from backends.tables.connect import open_tables
 from backends.tables.upgrade import upgrade
@@ -58,7 +61,8 @@ def measure_engine(chunks: list[LinkChunk], rows: list[Row]) -> Corpus:
     for (damage, case), counts in sorted(table.items()):
         print(
             f"{damage:16} {case:15} rows {counts['rows']:5}  right {counts['right'] / counts['rows']:.4f}"
-            f"  wrong {counts['wrong']:3}  ambiguous {counts['ambiguous']:5} (right first {counts['first']})  unmatched {counts['unmatched']:5}"
+            f"  wrong {counts['wrong']:3}  ambiguous {counts['ambiguous']:5} (right first {counts['first']})"
+            f"  unmatched {counts['unmatched']:5}"
         )
     whole = sum(table.values(), Counter[str]())
     print(

@@ -23,9 +23,9 @@ Edit = tuple[str, int, int]
 class Alignment:
     """Letters `start` to `end` of the corpus, and the edits (kind, position in the anchor, position in them) between.
 
-    `edits` counts all of them, those of other pieces of the quotation too (`changes` are the main piece's, slips left out); `block` is the length of the longest block
-    of edits that are no usual slip of a scan, `digits` whether one of those touches a digit; `lost` is how many letters
-    at one end of the quotation, or in one piece of it, stand nowhere.
+    `edits` counts all of them, those of other pieces of the quotation too; `changes` are the main piece's that are no
+    usual slip of a scan. `block` is the length of the longest block of such changes, `digits` whether one of them
+    touches a digit; `lost` is how many letters at one end of the quotation, or in one piece of it, stand nowhere.
     """
 
     start: int

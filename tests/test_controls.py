@@ -15,7 +15,6 @@ from backends.tables.mapping import ControlColumns
 from backends.tables.schema import canonical_controls
 from normalize.errors import LockedError, SourceError
 from relink.controls import export_controls, import_controls, read_lines
-from tests.postgres_fixtures import *  # noqa: F403
 
 A = "00000000-0000-4000-8000-00000000000a"
 B = "00000000-0000-4000-8000-00000000000b"

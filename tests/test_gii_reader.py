@@ -176,3 +176,16 @@ def test_videoueberwachung_has_two_lists_told_apart(shared: Path) -> None:
     first = next(c for c in chunks if c.payload["article_label"] == "BDSG § 4 Abs. 1")
     subs = [unit["sub"] for unit in first.payload["units"]]
     assert subs == ["Satz 1", "Satz 1 Nr. 1", "Satz 1 Nr. 2", "Satz 1 Nr. 3", "Satz 2", "Satz 2 Nr. 1", "Satz 2 Nr. 2"]
+
+
+def test_official_sentence_numbers_are_no_text() -> None:
+    content = '<P>(1) <SUP class="Rec">1</SUP>Eins gilt. <SUP class="Rec">2</SUP>Zwei gilt nicht.</P>'
+    block = only(content).absaetze[0].blocks[0]
+    assert (block.text, block.sentences) == ("Eins gilt. Zwei gilt nicht.", (0, 11))
+
+
+def test_a_raised_figure_inside_a_sentence_is_text() -> None:
+    """The Seeschifffahrtsstraßen-Ordnung writes the size of a group of lights in the same way."""
+    block = only('<P>Licht in Gruppen (Fl.<SUP class="Rec">2</SUP>/Blz. <SUP class="Rec">2</SUP>) zeigen.</P>')
+    assert block.absaetze[0].blocks[0].text == "Licht in Gruppen (Fl.2/Blz. 2) zeigen."
+    assert block.absaetze[0].blocks[0].sentences == ()

@@ -14,7 +14,6 @@ from backends.tables.mapping import ControlColumns, reflect_controls
 from backends.tables.schema import METADATA
 from backends.tables.upgrade import VERSION_TABLE, is_current, upgrade
 from normalize.errors import LockedError, StoreError, UsageError
-from tests.postgres_fixtures import *  # noqa: F403
 
 EVERY_TABLE = sorted(f"compliance.{table.name}" for table in METADATA.tables.values())
 PLATFORM = ControlColumns(

@@ -17,7 +17,6 @@ from normalize.errors import LockedError, UsageError
 from relink.controls import export_controls, import_controls
 from relink.run import RelinkOptions, relink
 from relink.undo import undo
-from tests.postgres_fixtures import *  # noqa: F403
 from tests.relink_cases import PROVISIONS, link_chunks
 
 CHUNKS = link_chunks()

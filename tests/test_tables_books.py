@@ -20,7 +20,6 @@ from backends.tables.runs import (
     start_run,
 )
 from normalize.errors import LockedError, StoreUnavailableError
-from tests.postgres_fixtures import *  # noqa: F403
 
 
 def test_runs_are_numbered_and_closed(tables: Tables) -> None:

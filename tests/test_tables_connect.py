@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from backends.tables.connect import Tables, open_tables
 from normalize.errors import StoreError, StoreUnavailableError, UsageError
-from tests.postgres_fixtures import *  # noqa: F403
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from backends.tables.connect import open_tables
 from normalize.errors import StoreUnavailableError
-from tests.postgres_fixtures import *  # noqa: F403
 
 ROOT = Path(__file__).resolve().parent.parent
 HOLD = """

@@ -44,6 +44,8 @@ _SKIPPED_PARTS = ("Inhaltsübersicht", "Inhaltsverzeichnis", "Gliederung", "Inha
 # What the first norm says belongs to the title of the act (which directives it transposes).
 _HEAD_NOTE = "Amtlicher Hinweis"
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_BEFORE_SENTENCE = re.compile("(?:^|[.!?:;,“”\")\\]–])$")
+_STARTS_SENTENCE = re.compile("[„\"(]?[A-ZÄÖÜ§\\d]|$")
 _QUOTATION_MARK = re.compile("[„“”]")
 # A quotation that never ends within this many characters is a misprint, not amending text.
 _LONGEST_QUOTE = 60_000
@@ -205,7 +207,13 @@ def _is_repealed(absaetze: Sequence[Absatz]) -> bool:
 def _heading(element: etree._Element | None) -> str | None:
     if element is None:
         return None
-    return clean_inline("".join(_inline_text(element)).replace(_BREAK, " ").replace(_SENTENCE, "")) or None
+    return _plain(element) or None
+
+
+def _plain(element: etree._Element) -> str:
+    """Return the clean text of an element that has no structure of its own, without breaks and sentence numbers."""
+    text = "".join(_inline_text(element)).replace(_BREAK, " ")
+    return clean_inline("".join(text.split(_SENTENCE)[::2]))
 
 
 def _footnotes(norm: etree._Element) -> Iterator[str]:
@@ -263,12 +271,17 @@ def _place_sentences(block: Block) -> Block:
     """Turn the sentence marks of a raw block into offsets, and clean its text."""
     if _SENTENCE not in block.text:
         return replace(block, text=clean_inline(block.text.replace(_BREAK, " ")))
-    parts = [clean_inline(part.replace(_BREAK, " ")) for part in block.text.split(_SENTENCE)]
-    text = parts[0]
+    first, *marked = block.text.replace(_BREAK, " ").split(_SENTENCE)
+    sentences = [first]
+    for number, raw in zip(marked[::2], marked[1::2], strict=True):
+        if _BEFORE_SENTENCE.search(sentences[-1].rstrip()) and _STARTS_SENTENCE.match(raw.lstrip()):
+            sentences.append(raw)
+        else:  # a small raised figure of another kind (SeeSchStrO writes groups of lights with it): it is text
+            sentences[-1] += number + raw
+    text = clean_inline(sentences[0])
     starts: list[int] = []
-    for part in parts[1:]:
-        if text and part:
-            text += " "
+    for part in map(clean_inline, sentences[1:]):
+        text += " " if text and part else ""
         starts.append(len(text))
         text += part
     return replace(block, text=text, sentences=tuple(dict.fromkeys(starts)))
@@ -331,7 +344,7 @@ def _list_blocks(definition_list: etree._Element, path: Path, style: Style) -> I
     for child in definition_list:
         tag = local_tag(child)
         if tag == "DT":
-            marker = clean_inline("".join(_inline_text(child)).replace(_BREAK, " ").replace(_SENTENCE, ""))
+            marker = _plain(child)
             step = read_marker(marker, style, path, before) if marker else None
             item_path = (*path, step) if step else path
             before = step or before
@@ -353,7 +366,7 @@ def _tokens(element: etree._Element) -> Iterator[str | etree._Element]:
         if tag == "BR":
             yield _BREAK
         elif tag == "SUP" and child.get("class", child.get("Class")) == "Rec":
-            yield _SENTENCE
+            yield f"{_SENTENCE}{''.join(child.itertext()).strip()}{_SENTENCE}"
         elif tag in ("QuoteL", "QuoteR"):
             yield "„" if tag == "QuoteL" else "“"
         elif tag in _INLINE:
@@ -378,11 +391,11 @@ def _inline_text(element: etree._Element) -> Iterator[str]:
 def _table_rows(table: etree._Element) -> Iterator[str]:
     """Yield each row of a CALS table as one readable line, cells apart by " | "."""
     for title in table.iterfind("Title"):
-        yield "".join(_inline_text(title))
+        yield _plain(title)
     for row in table.iter("row"):
         if next(row.iterancestors("table")) is not table:
             continue
-        cells = ["".join(_inline_text(entry)) for entry in row.iterchildren("entry")]
-        filled = [cell for cell in cells if cell.strip(f" \t\r\n\u00a0{_BREAK}")]
+        cells = [_plain(entry) for entry in row.iterchildren("entry")]
+        filled = [cell for cell in cells if cell]
         if filled:
             yield " | ".join(filled)
