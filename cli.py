@@ -26,6 +26,7 @@ from backends.tables.upgrade import is_current, upgrade
 from backends.vectors import open_store
 from backends.vectors.store import VectorStore
 from ingest.documents import load_file
+from ingest.known_laws import known_laws
 from ingest.manifest import Manifest, read_manifest
 from ingest.prune import prune as prune_collection
 from ingest.reingest import make_plan
@@ -345,11 +346,18 @@ def _only_collection(store: VectorStore) -> str:
 @app.command()
 def cite(
     text: Annotated[str, typer.Argument(help="Text with citations, or - for standard input.")],
+    manifest: Annotated[
+        Path | None, typer.Option("--manifest", "-m", help="Also know the laws of this manifest, and expand ranges.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Find the citations in a text; with --json a line a citation."""
-    source = sys.stdin.read() if text == "-" else text
-    rows = cite_rows(source, LawTable.builtin())
+    source = sys.stdin.buffer.read().decode("utf-8", "replace") if text == "-" else text
+    if manifest is None:
+        rows = cite_rows(source, LawTable.builtin())
+    else:
+        known = known_laws(read_manifest(manifest), LawTable.builtin())
+        rows = cite_rows(source, known.laws, known.inventory)
     if as_json:
         for row in rows:
             _print_json(row)
@@ -360,7 +368,9 @@ def cite(
 @app.command()
 def normalize(
     file: Annotated[Path, typer.Argument(help="A text or PDF, or old payloads as JSON lines (.jsonl).")],
-    profile: Annotated[Profile, typer.Option("--profile", help="Which rules: those for laid-out or structured text.")] = "layout",
+    profile: Annotated[
+        Profile, typer.Option("--profile", help="Which rules: those for laid-out or structured text.")
+    ] = "layout",
     as_json: JsonFlag = False,
 ) -> None:
     """Show what the text rules do to a file; of old payloads, print the contract payloads (--json: one a line)."""

@@ -317,7 +317,9 @@ def print_text_report(report: Mapping[str, Any]) -> None:
     for removed in report["removed"]:
         out.print(f"  removed by {removed['rule']}: {removed['text']!r}")
     for found in report["debris"]:
-        out.print(f"  damage, not mended: {found['kind']} {found['count']:,} ({', '.join(map(repr, found['examples']))})")
+        out.print(
+            f"  damage, not mended: {found['kind']} {found['count']:,} ({', '.join(map(repr, found['examples']))})"
+        )
     out.print("Nothing to change." if not report["changed"] else "")
     out.print(report["after"])
 

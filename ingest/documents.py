@@ -31,11 +31,15 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """One document, read: what its payloads share, its provisions, and every name old points may know it by."""
+    """One document, read: what its payloads share, its provisions, and every name old points may know it by.
+
+    `spellings` are the names people write it by besides code, short and full name.
+    """
 
     document: Document
     provisions: tuple[Provision, ...]
     names: Names
+    spellings: tuple[str, ...]
     origin: str
 
     def chunks(self, limit: int = MAX_CHARACTERS) -> Iterator[Chunk]:
@@ -95,7 +99,8 @@ def _load(entry: Entry, files: Sequence[Path], laws: LawTable, where: str) -> Lo
     known = (code, short, name, document_id, act.code, act.short, act.celex, *act.names, *entry.aliases)
     from_table = (law.code, law.short, law.name, *law.aliases) if law is not None else ()
     aliases = frozenset(alias_key(text) for text in (*known, *from_table) if text)
-    return Loaded(document, act.provisions, Names(document_id, entry.replaces, aliases), origin)
+    spellings = tuple(dict.fromkeys(text for text in (act.key, *act.names, *entry.aliases) if text))
+    return Loaded(document, act.provisions, Names(document_id, entry.replaces, aliases), spellings, origin)
 
 
 def alias_key(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from backends.vectors.store import PointId, Record, VectorStore
 from ingest.documents import Names, alias_key
-from normalize.legacy import legacy_citation
+from normalize.legacy_fields import legacy_citation
 
 # Everything of a payload but its long fields, which chunk_hash and the versions stand for.
 LIGHT_FIELDS = [

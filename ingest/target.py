@@ -14,6 +14,7 @@ INDEXES: Mapping[str, IndexKind] = {
     "document_id": "keyword",
     "document_version": "keyword",
     "regulation_code": "keyword",
+    "regulation_short": "keyword",
     "article": "keyword",
     "paragraph": "keyword",
     "is_recital": "bool",

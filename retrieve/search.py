@@ -103,9 +103,7 @@ def search(
     return Answer(query, collection, sources, {stage: round(seconds * 1000, 2) for stage, seconds in times.items()})
 
 
-def _legs(
-    store: VectorStore, about: Collection, embedder: Embedder, query: str, limit: int
-) -> dict[str, list[Hit]]:
+def _legs(store: VectorStore, about: Collection, embedder: Embedder, query: str, limit: int) -> dict[str, list[Hit]]:
     """Return the ranked list of each leg; a collection without a BM25 vector has the dense one alone."""
     legs = {"dense": store.query_dense(about.name, embedder.embed([query])[0], limit)}
     if about.layout.sparse is not None:

@@ -14,6 +14,7 @@ import pytest
 import cli
 from backends.tables.connect import Tables
 from backends.tables.locks import collection_lock
+from normalize.payload import check_payload
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -135,6 +136,41 @@ def test_search_prints_the_fundstelle(run: Run) -> None:
     assert done.out.startswith("[Quelle 1: LeihRadG § 3 Abs. 1a]\nEin Anbieter, der in der Regel")
     fields = run("search", "Radbeauftragter", "--json", "--limit", "1").json["results"][0]
     assert fields["article_label"] == fields["source"] == "LeihRadG § 3 Abs. 1a" and fields["is_recital"] is False
+
+
+def test_a_cited_norm_of_an_ingested_law_comes_first(run: Run) -> None:
+    chain(run)
+    found = run("search", "Was steht in § 5 Abs. 2 LeihRadG?", "--json").json["results"]
+    assert found[0]["source"] == "LeihRadG § 5 Abs. 2" and "citation" in found[0]["ranks"]
+
+
+def test_cite_knows_the_usual_laws_and_those_of_a_manifest(run: Run) -> None:
+    row = run("cite", "nach Artikel 13 Absatz 1 Buchstabe c der Verordnung (EU) 2016/679", "--json").lines[0]
+    assert row["complete"] and row["targets"][0]["label"] == "Art. 13 Abs. 1 lit. c DSGVO"
+    text = "die §§ 3 bis 6 LeihRadG"
+    unknown = run("cite", text, "--json").lines[0]["targets"]
+    assert {target["regulation_code"] for target in unknown} == {"unknown"}
+    known = run("cite", text, "--json", "--manifest", MANIFEST).lines[0]["targets"]
+    assert [target["label"] for target in known] == [f"LeihRadG § {n}" for n in ("3", "4", "5", "6")]
+    assert "LeihRadG § 3" in run("cite", text, "--manifest", MANIFEST).out
+    assert run("cite", "kein Zitat").out == "No citation found.\n"
+
+
+def test_normalize_shows_what_the_rules_did(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("Daten- und Aus-\nkunftsrechte der Per\u00adson", "utf-8")
+    report = run("normalize", "text.txt", "--json").json
+    assert report["after"].split() == ["Daten-", "und", "Auskunftsrechte", "der", "Person"]
+    assert {"line-hyphens", "soft-hyphens"} <= {rule["rule"] for rule in report["rules"]}
+
+
+def test_normalize_turns_old_payloads_into_contract_payloads(run: Run, tmp_path: Path) -> None:
+    old = (EXAMPLES / "legacy_points.jsonl").read_text("utf-8").splitlines()
+    raw = [json.dumps(json.loads(line)["payload"]) for line in old]
+    (tmp_path / "raw.jsonl").write_text("\n".join([*raw, "{}"]), "utf-8")
+    done = run("normalize", "raw.jsonl", "--json")
+    assert done.code == 3 and "payload 8" in done.err  # nothing to convert in {}; the others come out
+    assert [p["article_label"] for p in done.lines[:2]] == ["LeihRadG § 1 Abs. 1", "LeihRadG § 3 Abs. 1"]
+    assert all(check_payload(payload) for payload in done.lines) and len(done.lines) == 7
 
 
 def test_chunk_needs_no_store(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""kill -9 at any moment of a re-ingest, then run again: the same points, the same bytes, nothing lost, nothing double."""
+"""kill -9 at any moment of a re-ingest, then run again: the same points and bytes, nothing lost, nothing double."""
 
 import os
 import random

@@ -44,8 +44,8 @@ _SKIPPED_PARTS = ("Inhaltsübersicht", "Inhaltsverzeichnis", "Gliederung", "Inha
 # What the first norm says belongs to the title of the act (which directives it transposes).
 _HEAD_NOTE = "Amtlicher Hinweis"
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})")
-_BEFORE_SENTENCE = re.compile("(?:^|[.!?:;,“”\")\\]–])$")
-_STARTS_SENTENCE = re.compile("[„\"(]?[A-ZÄÖÜ§\\d]|$")
+_BEFORE_SENTENCE = re.compile('(?:^|[.!?:;,“”")\\]–])$')
+_STARTS_SENTENCE = re.compile('[„"(]?[A-ZÄÖÜ§\\d]|$')
 _QUOTATION_MARK = re.compile("[„“”]")
 # A quotation that never ends within this many characters is a misprint, not amending text.
 _LONGEST_QUOTE = 60_000

@@ -1,4 +1,4 @@
-"""Read a file as plain text for the text rules: UTF-8 text, or the text layer of a PDF with form feeds between pages."""
+"""Read a file as plain text for the text rules: UTF-8 text, or the text layer of a PDF, pages apart by form feeds."""
 
 import json
 from collections.abc import Iterator
