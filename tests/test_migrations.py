@@ -1,13 +1,17 @@
 """Migrations on real Postgres: create what is absent, leave alone what is there, never go back."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
+import migrations
 from backends.tables import upgrade as upgrading
 from backends.tables.connect import Tables
 from backends.tables.mapping import ControlColumns, reflect_controls
@@ -152,3 +156,10 @@ def test_upgrade_waits_for_nobody(tables: Tables, database_url: str, open_databa
 
     with relink_lock(tables), pytest.raises(LockedError):
         upgrade(open_database(database_url))
+
+
+def test_the_head_that_every_command_looks_for_is_the_newest_script() -> None:
+    folder = str(Path(migrations.__file__).parent)
+    config = Config()
+    config.set_main_option("script_location", folder)
+    assert ScriptDirectory.from_config(config).get_current_head() == migrations.HEAD

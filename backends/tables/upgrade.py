@@ -1,10 +1,12 @@
-"""Bring a database up to date: run the migrations, never touch what is already there."""
+"""Bring a database up to date: run the migrations, never touch what is already there.
+
+Alembic is only loaded where a migration runs; every other command just looks at the version it left.
+"""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 
 import migrations
 from backends.tables.connect import Tables
@@ -12,10 +14,15 @@ from backends.tables.locks import relink_lock
 from backends.tables.mapping import SCHEMA, ControlColumns
 from normalize.errors import UsageError
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
 VERSION_TABLE = "fundstelle_alembic_version"
 
 
-def _config(connection: sa.Connection, columns: ControlColumns) -> Config:
+def _config(connection: sa.Connection, columns: ControlColumns) -> "Config":
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
@@ -34,6 +41,8 @@ def upgrade(tables: Tables) -> list[str]:
     All in one transaction. Raises UsageError when the settings name a control table that is not there, LockedError
     while another run writes.
     """
+    from alembic import command
+
     columns = tables.columns
     with relink_lock(tables), tables.begin() as connection:
         inspector = sa.inspect(connection)
@@ -52,8 +61,5 @@ def is_current(tables: Tables) -> bool:
     with tables.begin() as connection:
         if VERSION_TABLE not in _table_names(connection):
             return False
-        from alembic.script import ScriptDirectory
-
-        head = ScriptDirectory.from_config(_config(connection, tables.columns)).get_current_head()
         table = sa.table(VERSION_TABLE, sa.column("version_num"), schema=SCHEMA)
-        return head in set(connection.execute(sa.select(table.c.version_num)).scalars())
+        return migrations.HEAD in set(connection.execute(sa.select(table.c.version_num)).scalars())
