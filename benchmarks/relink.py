@@ -23,15 +23,15 @@ from rapidfuzz import fuzz, process
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])  # else `relink` would be this file
 
-from backends.tables.connect import open_tables
-from backends.tables.upgrade import upgrade
-from relink.anchors import make_anchors
-from relink.chunks import LinkChunk
-from relink.controls import export_controls, import_controls
-from relink.corpus import Corpus, build_corpus
-from relink.run import relink
-from relink.tiers import TIERS, decide_anchors
-from tests.relink_gold import Row, in_share, read_gold, read_law, score
+from backends.tables.connect import open_tables  # noqa: E402
+from backends.tables.upgrade import upgrade  # noqa: E402
+from relink.anchors import make_anchors  # noqa: E402
+from relink.chunks import LinkChunk  # noqa: E402
+from relink.controls import export_controls, import_controls  # noqa: E402
+from relink.corpus import Corpus, build_corpus  # noqa: E402
+from relink.run import relink  # noqa: E402
+from relink.tiers import TIERS, decide_anchors  # noqa: E402
+from tests.relink_gold import Row, in_share, read_gold, read_law, score  # noqa: E402
 
 SEED = 20240601
 SELF_WRITTEN = 0.03

@@ -52,7 +52,7 @@ class Target:
 def find_target(store: VectorStore, name: str, embedder_for: EmbedderFor) -> Target:
     """Look at the collection without changing it.
 
-    Raises GateError if its vectors are of another size or another model than the embedder's.
+    Raises GateError if its vectors are of another size, model or analyzer than this run's.
     """
     existing = store.describe(name)
     if existing is None:
@@ -69,6 +69,12 @@ def find_target(store: VectorStore, name: str, embedder_for: EmbedderFor) -> Tar
         raise GateError(
             f"Collection '{name}' was written with {model}, not with {embedder.model}: choose that embedder, or "
             "another collection (vectors of two models cannot be compared)."
+        )
+    analyzer = existing.metadata.get(ANALYZER)
+    if existing.layout.sparse is not None and analyzer not in (None, ANALYZER_VERSION):
+        raise GateError(
+            f"The BM25 terms of collection '{name}' were made by {analyzer}, this version makes {ANALYZER_VERSION}: "
+            "re-ingest into a new collection (terms of two analyzers do not find each other)."
         )
     warning = None
     if model is None and existing.points:

@@ -119,8 +119,14 @@ def _best_of_places(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [
         candidate
         for candidate in ranked
-        if not any(_encloses(candidate, other) for other in ranked if other.edits <= candidate.edits)
+        if not _is_spread(candidate)
+        or not any(_encloses(candidate, other) for other in ranked if other.edits <= candidate.edits)
     ]
+
+
+def _is_spread(candidate: Candidate) -> bool:
+    """Return whether a candidate covers clearly more than was quoted, as only one with an ellipsis does."""
+    return candidate.found.end - candidate.found.start > candidate.letters + candidate.edits
 
 
 def _encloses(candidate: Candidate, other: Candidate) -> bool:

@@ -162,6 +162,13 @@ def test_another_model_is_refused(bench: Bench) -> None:
         reingest(bench.store, bench.tables, NAME, bench.manifest, LAWS, lambda _: other)
 
 
+def test_another_analyzer_is_refused(bench: Bench) -> None:
+    bench.reingest()
+    bench.store.set_metadata(NAME, {"analyzer": "bm25-0"})
+    with pytest.raises(GateError, match="bm25-0"):
+        bench.reingest()
+
+
 def test_a_second_writer_is_refused(bench: Bench) -> None:
     with collection_lock(bench.tables, NAME), pytest.raises(LockedError, match=NAME):
         bench.reingest()
