@@ -25,6 +25,7 @@ from filelock import FileLock, Timeout
 from normalize.errors import StoreUnavailableError
 
 _START_SECONDS = 60
+_GOODBYES = 8
 _SOCKET_PATH_MAX = 100
 _ROOT_STANDS_IN = ("embedded_postgres", "postgres", "nobody")
 # Nothing here trades safety: fsync and full-page writes stay on. Parallel workers and JIT cost more than they give on
@@ -245,10 +246,16 @@ def _presence(server: EmbeddedServer, name: str, user: str | None) -> psycopg.Co
 
 
 def _is_last(connection: psycopg.Connection[tuple[object, ...]], name: str) -> bool:
-    others = connection.execute(
-        "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> %s", [name]
-    ).fetchone()
-    return others is not None and others[0] == 0
+    """Return whether nobody else is connected; somebody who has just left is given a moment to be gone."""
+    for _ in range(_GOODBYES):
+        others = connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> %s",
+            [name],
+        ).fetchone()
+        if others is not None and others[0] == 0:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 @contextlib.contextmanager
@@ -281,3 +288,6 @@ def embedded_server(folder: Path, name: str) -> Iterator[EmbeddedServer]:
             connection.close()
             if last:
                 _run("pg_ctl", ["-w", "-m", "fast", "stop"], folder, user)
+                if server.socket_folder != folder:
+                    with contextlib.suppress(OSError):
+                        server.socket_folder.rmdir()
