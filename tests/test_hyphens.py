@@ -98,6 +98,7 @@ PDF_RESULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.floor
 @pytest.mark.corpus
 def test_the_hyphens_of_the_pdfs(shared: Path) -> None:
     right = total = 0
@@ -110,6 +111,7 @@ def test_the_hyphens_of_the_pdfs(shared: Path) -> None:
     assert right / total >= floor("line_hyphens_pdf")
 
 
+@pytest.mark.floor
 @pytest.mark.corpus
 def test_made_hyphens_in_federal_law(shared: Path) -> None:
     """Words cut where a dictionary allows, compounds and suspended parts at their hyphens; other laws are counted."""

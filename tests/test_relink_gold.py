@@ -16,7 +16,7 @@ from relink.corpus import build_corpus
 from relink.tiers import TIERS, decide_anchors
 from tests.relink_gold import BULK, GOLD, in_share, read_gold, read_law, score, total
 
-pytestmark = pytest.mark.corpus
+pytestmark = [pytest.mark.corpus, pytest.mark.floor]
 
 FLOORS = tomllib.loads((Path(__file__).parent / "floors.toml").read_text("utf-8"))["relink"]
 SHARES = 8

@@ -131,11 +131,13 @@ def share_right(blocks: Iterable[GoldBlock]) -> float:
     return right / total
 
 
+@pytest.mark.floor
 @pytest.mark.corpus
 def test_estg_numbers_its_sentences_as_we_do(shared: Path) -> None:
     assert share_right(law_blocks((shared / "corpus/gii-xml/estg_2024-08.xml").read_bytes())) >= floor("sentences_estg")
 
 
+@pytest.mark.floor
 @pytest.mark.corpus
 def test_other_laws_with_sentence_numbers(shared: Path) -> None:
     """KStG was read while the rules were written, the others were not."""

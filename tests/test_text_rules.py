@@ -199,6 +199,7 @@ def test_a_hostile_text_takes_no_longer_than_its_length_says(profile: Profile, u
     assert seconds(200_000) < 40 * max(seconds(20_000), 0.02)  # ten times the length; 40 for a busy machine
 
 
+@pytest.mark.floor
 @pytest.mark.corpus
 def test_a_whole_gazette_keeps_every_word_of_the_law(shared: Path) -> None:
     """BGBl. 2024 I Nr. 17 as PDF against the same law as LegalDocML: all words of the law are in the cleaned PDF."""

@@ -1,4 +1,4 @@
-"""Turn an EUR-Lex page into its lines: paragraphs in order, each with its role, its list label and how deep it is nested.
+"""Turn an EUR-Lex page into its lines: paragraphs in order, each with its role, its list label and its depth.
 
 Four generations of pages (corpus README 12): Official Journal pages with classes (`oj-ti-art`, before 2023 `ti-art`),
 consolidated pages (`title-article-norm`, lists as grids), proposals (`Titrearticle`, `Point0`), and old pages without
@@ -74,13 +74,14 @@ _REMOVED_CLASS = re.compile(
     r"hd-(?:date|ti|oj|modifiers|toc.*)|modref|arrow|disp-arrow|disclaimer|reference|toc.*|efTooltip|bglang|bgtool|separator"
 )
 _REMOVED_TAGS = frozenset({"script", "style", "head", "title", "meta", "link", "img", "hr", "input", "button", "nav"})
-_NESTED_CLASS = re.compile(r"(?:Point|ManualNumPar|NumPar|Text)(\d)")
+_NESTED_CLASS = re.compile(r"(Point|(?:Manual)?NumPar|Text)(\d)")
 _SEQUENCE_CLASS = re.compile(r"(?:Tiret|ListDash|ListBullet|ListNumber)\d?")
 
 _BLOCKS = frozenset(
-    "p div table thead tbody tfoot tr td th h1 h2 h3 h4 h5 h6 ul ol li dl dt dd center blockquote form pre section article "
-    "header footer main aside body html".split()
-)
+    {"p", "div", "table", "thead", "tbody", "tfoot", "tr", "td", "th", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li",
+     "dl", "dt", "dd", "center", "blockquote", "form", "pre", "section", "article", "header", "footer", "main", "aside",
+     "body", "html"}
+)  # fmt: skip
 _MARKER_CELL = re.compile(
     "[„“‘’\"'‚]*(?:\\(?(?:\\d{1,3}(?:\\.\\d{1,3})*[a-z]{0,2}|[a-z]{1,4}|[ivxlc]+|[A-Z]|[IVXLC]+)[.)]+|[-–—―•●◦▪]|\\*+)"
 )
@@ -94,6 +95,9 @@ _LEADING_NUMBER = re.compile(r"^\(?\s*\*{0,3}\s*\d{0,3}\s*\)\s*")
 _DEEPEST = 120
 
 BREAK = "\ue000"
+# Where the number of a footnote stood: no blank is left before the punctuation after it.
+_NOTE = "\ue001"
+_BEFORE_PUNCTUATION = re.compile(rf"\s*{_NOTE}[\s{_NOTE}]*(?=[,;.:!?)\]“”’])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,11 @@ def page_lines(root: html.HtmlElement) -> list[PageLine]:
     return list(walk.lines(root, 0, "text"))
 
 
+def _is_heading(role: Role) -> bool:
+    """Tell whether a line is a heading in which a line break parts number and title."""
+    return role in ("article", "annex", "division")
+
+
 def _holds_blocks(element: html.HtmlElement) -> bool:
     return next(element.iterdescendants(*_BLOCKS), None) is not None
 
@@ -193,10 +202,11 @@ class _Text:
 
 @dataclass(slots=True)
 class _Walk:
-    """`containers` are the elements that hold blocks; `waiting` is a label whose text has not come yet."""
+    """`containers` hold blocks; `waiting` is a label whose text has not come yet; `numbered` the level of numbering."""
 
     containers: frozenset[html.HtmlElement]
     waiting: str = ""
+    numbered: int = 1
 
     def lines(self, element: html.HtmlElement, depth: int, role: Role) -> Iterator[PageLine]:
         """Yield the lines below an element."""
@@ -228,8 +238,7 @@ class _Walk:
     def _finished(self, text: _Text, element: html.HtmlElement, depth: int, role: Role) -> Iterator[PageLine]:
         # Only breaks of headings mean something: "Artikel 1<br>Gegenstand".
         parts = [_clean(part) for part in "".join(text.pieces).split(BREAK)]
-        heading = role in ("article", "annex", "division")
-        content = (BREAK if heading else " ").join(part for part in parts if part)
+        content = (BREAK if _is_heading(role) else " ").join(part for part in parts if part)
         marker = _clean(text.marker) or (self.waiting if content else "")
         if not content and not marker:
             return
@@ -237,12 +246,7 @@ class _Walk:
             self.waiting = marker
             return
         self.waiting = ""
-        place: int | None = depth
-        for name in _classes(element):
-            if match := _NESTED_CLASS.fullmatch(name):
-                place = int(match[1]) + (1 if name.startswith("Point") else 0)
-            elif marker and _SEQUENCE_CLASS.fullmatch(name):
-                place = None
+        place = self._depth_of(element, depth, role, marker)
         if text.key is not None and role not in ("cover", "title"):
             role = "note"
         if role == "note":
@@ -251,6 +255,28 @@ class _Walk:
         key = text.key or ((element.get("id") or "").removeprefix("footnote") or None if role == "note" else None)
         if content and not (_RULE_LINE.fullmatch(content) and not marker):
             yield PageLine(role, content, marker, place, tuple(text.notes), key)
+
+    def _depth_of(self, element: html.HtmlElement, depth: int, role: Role, marker: str) -> int | None:
+        """Return the depth that the class of a paragraph tells, else that of its lists.
+
+        In proposals `NumPar1` and `NumPar2` number paragraphs at one indent ("3.", "3.1."), and `Text1` and `Point1`
+        belong to whichever of them is above.
+        """
+        if _is_heading(role):
+            self.numbered = 1
+        for name in _classes(element):
+            if match := _NESTED_CLASS.fullmatch(name):
+                level = int(match[2])
+                if match[1] == "Point":
+                    self.numbered = self.numbered if level else 1
+                    return self.numbered + level
+                if match[1] == "Text":
+                    return self.numbered + level - 1 if level else 0
+                self.numbered = max(level, 1)
+                return self.numbered
+            if marker and _SEQUENCE_CLASS.fullmatch(name):
+                return None
+        return depth
 
     # --- Lists and tables ------------------------------------------------------------------------------------------
 
@@ -360,12 +386,12 @@ class _Walk:
             return False
         before = "".join(text.pieces).rstrip()
         if before.endswith("(") and (anchor.tail or "").lstrip().startswith(")"):
-            text.pieces[:] = [before[:-1].rstrip()]
+            text.pieces[:] = [before[:-1]]
             anchor.tail = (anchor.tail or "").lstrip()[1:]
-        elif re.match(r"[\s\u00a0]*[,;.:)]", anchor.tail or ""):
-            text.pieces[:] = ["".join(text.pieces).rstrip()]
+        text.pieces.append(_NOTE)
         return True
 
 
 def _clean(text: str) -> str:
-    return clean_inline(_PICTURE.sub("", _AMENDMENT_MARK.sub("", text)))
+    text = _PICTURE.sub("", _AMENDMENT_MARK.sub("", text))
+    return clean_inline(_BEFORE_PUNCTUATION.sub("", text).replace(_NOTE, ""))

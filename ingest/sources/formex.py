@@ -171,28 +171,24 @@ def _walk(element: etree._Element, context: tuple[str, ...], reader: _Reader) ->
 
 
 def _preamble(preamble: etree._Element, reader: _Reader) -> Iterator[Provision]:
-    """Recitals are provisions of their own; the formulas and citations around them are the named part "Präambel"."""
-    blocks: list[Block] = []
-    recitals: list[Provision] = []
-    notes: tuple[str, ...] = ()
-    for child in preamble:
+    """Recitals are provisions of their own; the formulas before and after them are the named part "Präambel"."""
+    formulas: list[Block] = []
+    for child in (part for group in preamble for part in (group if local_tag(group) == "GR.CONSID" else (group,))):
         if child.tag is etree.ProcessingInstruction:
             _note_page(child, reader)
-        elif local_tag(child) == "GR.CONSID":
-            notes = reader.take_footnotes()
-            for part in child:
-                if part.tag is etree.ProcessingInstruction:
-                    _note_page(part, reader)
-                elif local_tag(part) == "CONSID":
-                    recitals.extend(_recital(part, reader))
-                else:
-                    blocks.extend(_blocks(part, (), reader))
+        elif local_tag(child) == "CONSID":
+            yield from _formulas(formulas, reader)
+            formulas = []
+            yield from _recital(child, reader)
         elif local_tag(child):
-            blocks.extend(_blocks(child, (), reader))
+            formulas.extend(_blocks(child, (), reader))
+    yield from _formulas(formulas, reader)
+
+
+def _formulas(blocks: Sequence[Block], reader: _Reader) -> Iterator[Provision]:
     if blocks:
-        notes = (*notes, *reader.take_footnotes())
-        yield Provision("part", "Präambel", "article", None, (), (Absatz(None, tuple(blocks)),), notes)
-    yield from recitals
+        absaetze = (Absatz(None, tuple(blocks)),)
+        yield Provision("part", "Präambel", "article", None, (), absaetze, reader.take_footnotes())
 
 
 def _recital(consid: etree._Element, reader: _Reader) -> Iterator[Provision]:
@@ -201,9 +197,7 @@ def _recital(consid: etree._Element, reader: _Reader) -> Iterator[Provision]:
         return
     number = _NUMBER.match(blocks[0].marker)
     if number is None:
-        yield Provision(
-            "part", "Präambel", "article", None, (), (Absatz(None, tuple(blocks)),), reader.take_footnotes()
-        )
+        yield from _formulas(blocks, reader)
         return
     plain = tuple(replace(b, path=b.path[1:], marker="" if b is blocks[0] else b.marker) for b in blocks)
     yield Provision("recital", number[1], "article", None, (), (Absatz(None, plain),), reader.take_footnotes())
@@ -266,7 +260,8 @@ def _annex(annex: etree._Element, reader: _Reader) -> Provision:
     match = _ANNEX.search(first)
     number = match[1] if match else None
     heading = " ".join(part for part in (first[match.end() :].strip() if match else first, second) if part)
-    blocks = tuple(b for child in annex if local_tag(child) != "TITLE" for b in _blocks(child, (), reader))
+    text = (child for child in annex if local_tag(child) not in ("TITLE", *_SKIPPED))
+    blocks = tuple(b for child in text for b in _blocks(child, (), reader))
     absaetze = (Absatz(None, blocks),) if blocks else ()
     name = f"Anhang {number}" if number else "Anhang"
     return Provision("annex", name, "article", heading or None, (), absaetze, reader.take_footnotes())

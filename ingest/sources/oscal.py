@@ -217,7 +217,7 @@ class _Catalog:
         name = self._labels[_string(raw, "id")]
         heading = _title(raw) or None
         if (_prop(raw, "status") or "").lower() == "withdrawn":
-            yield Provision("norm", name, "article", heading, control.context, (), tuple(self._successors(raw)))
+            yield Provision("norm", name, "article", heading, control.context, (), tuple(self._withdrawal(raw)))
             return
         statement: list[Block] = []
         for part in self._objects(raw, "parts"):
@@ -265,15 +265,17 @@ class _Catalog:
                     yield _entry(text, (), marker)
                     marker = ""
 
-    def _successors(self, raw: Mapping[str, Any]) -> Iterator[str]:
-        """Yield where the text of a withdrawn control went, as the links say."""
+    def _withdrawal(self, raw: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what the catalog says on a withdrawn control: its note, and where the text went."""
+        for part in self._objects(raw, "parts"):
+            yield from (block.text for block in self._blocks(part, (), 0) if block.text)
         for link in self._objects(raw, "links"):
             relation = _string(link, "rel")
             if relation in ("incorporated-into", "moved-to"):
-                control, _, part = _string(link, "href").removeprefix("#").partition("_smt.")
+                control, _, place = _string(link, "href").removeprefix("#").partition("_smt.")
                 label = self._labels.get(control)
                 if label:
-                    yield f"{relation.replace('-', ' ')} {label}{''.join(part.split('.'))}"
+                    yield f"{relation.replace('-', ' ')} {label}{place.replace('.', '')}"
 
     # --- Text ------------------------------------------------------------------------------------------------------
 

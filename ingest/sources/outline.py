@@ -18,14 +18,15 @@ _PRINTED = re.compile(
     r"(\(\d{1,3}[a-z]{0,2}\)|\d{1,3}[a-z]{0,2}[.)](?=\s)|\(?[a-z]{1,3}\)|\(?[ivxl]{1,6}\)|[-–—•](?=\s))\s*(?=\S)"
 )
 _ABSATZ_MARKER = re.compile(r"\((\d{1,3}[a-z]{0,2})\)|(\d{1,3}[a-z]{0,2})\.?")
+_DOTTED = re.compile(r"(\d{1,3}(?:\.\d{1,3})+)\.?")
 _MONTH = re.compile(
     r"(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Quartal|Jahrhundert)\b"
 )
-# A line that ends so runs on: the number at the start of the next one belongs to its sentence.
+# A line that ends so breaks off inside a citation: what the next line begins with belongs to it.
 _RUNS_ON = re.compile(
-    r"(?:^|[\s(])(?:Absatz(?:es)?|Absätzen?|Abs\.|Artikel[ns]?|Art\.|Nummern?|Nrn?\.|Buchstaben?|lit\.|Sätze?n?|Satz(?:es)?|"
-    r"Anhang|Anlage|Ziffern?|Ziff\.|Unterabsatz|Kapitel|Teil|§§?|[Aa]rticles?|[Pp]aragraphs?|[Pp]oints?|No|[Vv]om|[Zz]um|"
-    r"[Aa]m|[Bb]is|[Dd]e[mnrs]|[Dd]ie|[Dd]as|[Ii]m|[Ii]n|[Nn]ach|[Dd]urch|[Gg]emäß|of|to|the|in|from|by|under)$"
+    r"(?:^|[\s(])(?:Absatz(?:es)?|Absätzen?|Abs\.|Artikel[ns]?|(?<!e[nr]\s)Art\.|Nummern?|Nrn?\.|Buchstaben?|lit\.|Sätze?n?|Satz(?:es)?|"
+    r"Anhangs?|Anlage|Ziffern?|Ziff\.|Unterabsatz|Unterabsätze|Kapitels?|§§?|[Aa]rticles?|[Pp]aragraphs?|[Pp]oints?|"
+    r"No|[Vv]om|[Aa]m|[Bb]is|bis zum)$"
 )
 _CLOSED = re.compile("[.!?…][\"'”“’‘»«)\\]]*$")
 _FIRST = frozenset({"1", "a", "i", "aa", "A", "I"})
@@ -38,15 +39,15 @@ _COUNTED_LETTER = ("buchstabe", "doppelbuchstabe", "dreifachbuchstabe")
 class Line:
     """A paragraph of a provision.
 
-    `marker` is the label where the source sets it apart. `depth` 0 is running text, n the n-th nested list, None that the
-    source does not say. `quoted` lines are wording of another act. `indented` markers open no Absatz.
+    `marker` is the label where the source sets it apart. `depth` 0 is running text, n the n-th nested list, None that
+    the source does not say. `quoted` lines are wording of another act. `indent` is in columns, for sources without depth.
     """
 
     text: str
     marker: str = ""
     depth: int | None = None
     quoted: bool = False
-    indented: bool = False
+    indent: int = 0
 
 
 def split_marker(text: str) -> tuple[str, str] | None:
@@ -58,7 +59,7 @@ def split_marker(text: str) -> tuple[str, str] | None:
 
 
 def runs_on(text: str) -> bool:
-    """Tell whether a line ends inside a citation or before a noun, so that the next line cannot be an item."""
+    """Tell whether a line breaks off inside a citation, so that the next line cannot be an item."""
     return _RUNS_ON.search(text) is not None
 
 
@@ -75,6 +76,7 @@ class _Open:
     depth: int
     step: Step | None
     path: Path
+    indent: int = 0
 
 
 class Outline:
@@ -84,24 +86,39 @@ class Outline:
         self._style = style
         self._base = base
         self._open: list[_Open] = []
+        # Lists that running text interrupts; they may go on after it ("1. … a) … b) … und deswegen … 2. …").
+        self._interrupted: list[_Open] = []
 
     def reset(self, base: Path = ()) -> None:
         """Close all items."""
         self._base = base
         self._open.clear()
+        self._interrupted.clear()
 
     def path(self, depth: int | None = None) -> Path:
         """Return the path of the innermost open item; with `depth`, items nested deeper than it are closed first."""
+        if depth == 0:
+            self._interrupted = list(self._open) or self._interrupted
         if depth is not None:
             self._close(depth)
         return self._open[-1].path if self._open else self._base
 
+    def path_at(self, indent: int) -> Path:
+        """Return the path of the innermost item that running text at an indent stands below; at 0 it is in none."""
+        if indent == 0:
+            return self.path(0)
+        while self._open and self._open[-1].indent > indent:
+            self._open.pop()
+        return self.path()
+
     def accepts(self, marker: str) -> bool:
         """Tell whether a label goes on with an open list or begins one."""
-        return self._level(marker) is not None
+        return self._level(marker) is not None or (not self._open and self._goes_on_after_text(marker))
 
-    def place(self, marker: str, depth: int | None) -> Path:
+    def place(self, marker: str, depth: int | None, indent: int = 0) -> Path:
         """Open the item a label names and return its path; a label that names no unit keeps the path of its list."""
+        if not self._open and self._goes_on_after_text(marker):
+            self._open, self._interrupted = self._interrupted, []
         if depth is None:
             level = self._level(marker)
             if level is None:
@@ -110,9 +127,13 @@ class Outline:
         self._close(depth)
         before = self._open.pop().step if self._open and self._open[-1].depth == depth else None
         parent = self._open[-1].path if self._open else self._base
-        step = read_marker(marker, self._style, parent, before)
+        step: Step | None
+        if dotted := _DOTTED.fullmatch(marker):
+            step, parent = Step("nummer", dotted[1]), _above_dotted(parent, dotted[1])
+        else:
+            step = read_marker(marker, self._style, parent, before)
         path = (*parent, step) if step is not None else parent
-        self._open.append(_Open(depth, step or before, path))
+        self._open.append(_Open(depth, step or before, path, indent))
         return path
 
     def _close(self, depth: int) -> None:
@@ -124,22 +145,33 @@ class Outline:
 
     def _level(self, marker: str) -> int | None:
         """Return which open list a label continues, or the number of open lists if it begins one."""
-        if self._continued(marker, 1) is not None:
-            return self._continued(marker, 1)
+        level = self._continued(self._open, marker, 1)
+        if level is not None:
+            return level
         if _bare(marker) in _FIRST or read_marker(marker, self._style, (), None) == Step("gedankenstrich", "1"):
             return len(self._open)
-        return self._continued(marker, _LONGEST_JUMP)
+        return self._continued(self._open, marker, _LONGEST_JUMP)
 
-    def _continued(self, marker: str, jump: int) -> int | None:
-        for level in reversed(range(len(self._open))):
-            before = self._open[level].step
-            parent = self._open[level - 1].path if level else self._base
+    def _goes_on_after_text(self, marker: str) -> bool:
+        return self._continued(self._interrupted, marker, 1) is not None
+
+    def _continued(self, opened: Sequence[_Open], marker: str, jump: int) -> int | None:
+        for level in reversed(range(len(opened))):
+            before = opened[level].step
+            parent = opened[level - 1].path if level else self._base
             if before is None:
                 continue
             step = read_marker(marker, self._style, parent, before)
             if step is not None and step.level == before.level and 0 < _distance(before, step) <= jump:
                 return level
         return None
+
+
+def _above_dotted(parent: Path, number: str) -> Path:
+    """A number that repeats the one above it ("3.1" below "3") is cited alone: Nr. 3.1, not Nr. 3 Nr. 3.1."""
+    if parent and parent[-1].level == "nummer" and number.startswith(f"{parent[-1].value}."):
+        return parent[:-1]
+    return parent
 
 
 def _bare(marker: str) -> str:
@@ -189,13 +221,13 @@ class _Part:
         return [block for blocks in self.subparagraphs for block in blocks]
 
 
-def absaetze(lines: Iterable[Line], style: Style) -> tuple[Absatz, ...]:
+def absaetze(lines: Iterable[Line], style: Style, *, counts_paragraphs: bool) -> tuple[Absatz, ...]:
     """Return the Absätze of one § or Artikel.
 
-    In an EU act (`style` "article") unnumbered paragraphs are counted as Absätze, and the second paragraph inside a
-    numbered Absatz is its Unterabsatz 2 (style guide 3.2.3). A statute counts no Unterabsätze.
+    In an EU act (`counts_paragraphs`) unnumbered paragraphs are counted as Absätze, and the second paragraph inside a
+    numbered Absatz is its Unterabsatz 2 (style guide 3.2.3). German law counts neither.
     """
-    builder = _Builder(style)
+    builder = _Builder(style, counts_paragraphs)
     for line in lines:
         builder.add(line)
     return builder.finish()
@@ -222,8 +254,9 @@ def placed_blocks(lines: Iterable[Line], style: Style, base: Path = ()) -> tuple
 
 
 class _Builder:
-    def __init__(self, style: Style) -> None:
+    def __init__(self, style: Style, counts_paragraphs: bool) -> None:
         self._style = style
+        self._counts = counts_paragraphs
         self._outline = Outline(style)
         self._parts: list[_Part] = []
         self._form: tuple[bool, int, bool] | None = None
@@ -235,16 +268,16 @@ class _Builder:
         marker, text = line.marker, line.text
         depth = line.depth
         found = None if marker or depth else split_marker(text)
-        if found is not None and not runs_on(self._last_text()):
+        if found is not None and (found[0].startswith("(") or not runs_on(self._last_text())):
             number = self._absatz_number(found[0], line)
             if number is not None or self._outline.accepts(found[0]):
                 (marker, text), depth = found, None
         if not marker:
-            self._running(text, depth)
+            self._running(line)
             return
         number = self._absatz_number(marker, line)
         if number is None:
-            self._append(Block(text, self._outline.place(marker, depth), marker))
+            self._append(Block(text, self._outline.place(marker, depth, line.indent), marker))
             return
         self._outline.reset()
         self._form = _form(marker, line)
@@ -269,6 +302,8 @@ class _Builder:
         return number if match[1] is not None or key[0] - last[0] <= _LONGEST_JUMP else None
 
     def _may_be_first(self, key: tuple[int, str], *, bracketed: bool, depth: int) -> bool:
+        if self._style == "paragraph" and depth == 0:
+            return True  # in a statute "(1)" is an Absatz and nothing else
         if not self._parts or not self._parts[-1].blocks:
             return key[0] == 1 or bracketed or key[0] <= _LONGEST_JUMP
         if not is_closed(self._last_text()):
@@ -277,8 +312,9 @@ class _Builder:
             return not self._outline.accepts(f"{key[0]}{key[1]}.")
         return bracketed and depth == 0
 
-    def _running(self, text: str, depth: int | None) -> None:
-        path = self._outline.path(depth or 0)
+    def _running(self, line: Line) -> None:
+        text = line.text
+        path = self._outline.path_at(line.indent) if line.depth is None else self._outline.path(line.depth)
         if path:
             self._append(Block(text, path))
             return
@@ -302,7 +338,7 @@ class _Builder:
     def finish(self) -> tuple[Absatz, ...]:
         parts = [part for part in self._parts if part.blocks]
         numbers = _trusted([part.number for part in parts], parts)
-        counts_unnumbered = self._style == "article" and [p.number for p in parts] == [None]
+        counts_unnumbered = self._counts and [p.number for p in parts] == [None]
         if counts_unnumbered and len(parts[0].subparagraphs) > 1:
             return tuple(Absatz(str(n), tuple(blocks)) for n, blocks in enumerate(parts[0].subparagraphs, 1))
         return tuple(
@@ -311,7 +347,7 @@ class _Builder:
         )
 
     def _with_subparagraphs(self, part: _Part, number: str | None) -> list[Block]:
-        if self._style != "article" or number is None or len(part.subparagraphs) < 2:
+        if not self._counts or number is None or len(part.subparagraphs) < 2:
             return part.blocks
         return [
             replace(block, path=(Step("unterabsatz", str(n)), *block.path))
@@ -322,7 +358,7 @@ class _Builder:
 
 def _form(marker: str, line: Line) -> tuple[bool, int, bool]:
     """How Absatz numbers of a provision are printed; they all look alike."""
-    return marker.startswith("("), line.depth or 0, line.indented
+    return marker.startswith("("), line.depth or 0, line.indent > 1
 
 
 def _trusted(numbers: Sequence[str | None], parts: Sequence[_Part]) -> list[str | None]:

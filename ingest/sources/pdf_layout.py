@@ -5,9 +5,11 @@ cleaning took out (running heads, feet, notes) has no partner, what it joined ha
 """
 
 import ctypes
+import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -25,8 +27,15 @@ _TAIL = 2048
 _AGREEING = 8
 _BOLD_WEIGHT = 600
 _FONT_NAME = 128
-# Points that lines may differ by and still be aligned.
-TOLERANCE = 2.5
+_NOTE = re.compile(r"\s*(\d{1,3})\s+(?=\S)")
+# A raised sign is this much lower than the one beside it.
+_RAISED = 0.8
+# A centred line is at least so far in, and at most so far off the middle (points).
+_INDENT = 8.0
+_OFF_CENTRE = 8.0
+# Lines nearer than this are one line with raised signs; distances this often, of the commonest, are usual ones.
+_CLOSEST_LINES = 5.0
+_COMMON_PITCH = 0.25
 # Distance of lines, as a multiple of the usual one, from which on a paragraph begins.
 _PARAGRAPH_GAP = 1.15
 
@@ -37,7 +46,9 @@ class Line:
 
     `text_left` is where the second word begins: the text of an item after its marker. `gap` tells that more than the
     usual space (or a page's edge: None) is above. `centred` and `marked` (bold, italic) are signs of a heading.
-    `filled` tells that the line reaches the right margin, so the next one may go on with it.
+    `room` is left to the right margin and `word` the width of the first word, in points: where the next line's first
+    word had room, the line ended on purpose. `filled` lines all but reach the margin. `notes` are the footnotes whose
+    marks stood in the line.
     """
 
     text: str
@@ -49,32 +60,31 @@ class Line:
     centred: bool = False
     marked: bool = False
     filled: bool = False
+    room: float = 0.0
+    word: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Printed:
-    """A raw line of the text layer and its place; `baseline` counts from the page's bottom."""
+    """A raw line of the text layer and its place; baselines count from the page's bottom.
+
+    The two baselines differ where PDFium joined lines at a hyphen.
+    """
 
     key: str
-    text: str
     left: float
     right: float
     text_left: float
     baseline: float
+    last_baseline: float
+    page_width: float
     marked: bool
+    notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The lines of a document in reading order, and the footnotes taken off its pages, by page (from 1)."""
-
-    lines: tuple[Line, ...]
-    footnotes: tuple[tuple[int, str], ...]
-    pages: int
-
-
-def read_layout(data: bytes, origin: str) -> Layout:
-    """Return the lines of a PDF.
+def read_layout(data: bytes, origin: str) -> list[Line]:
+    """Return the lines of a PDF in reading order.
 
     Raises SourceError naming `origin` if the file is damaged or cut off, and if the words of any page cannot be read
     (a broken text layer, a scan): the message names the pages, since a document with holes must not be ingested.
@@ -115,33 +125,68 @@ def _have(indices: dict[int, str]) -> str:
 # --- What PDFium says ----------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _RawLine:
+    """A line of the text layer: its text, and the indices of its signs that are no blanks."""
+
+    text: str
+    start: int
+    signs: tuple[int, ...]
+
+
 def _read_page(page: pypdfium2.PdfPage) -> tuple[str, list[_Printed], str | None]:
-    """Return the text of a page as the PDF has it, its printed lines, and why its words cannot be read, if so."""
+    """Return the text of a page without its footnotes, its printed lines, and why its words cannot be read, if so."""
     layer = page.get_textpage()
     text = str(layer.get_text_range())
     if not text.strip():
         return text, [], _picture_reason(page)
+    if len(text) != layer.count_chars():  # signs outside the basic plane: places cannot be counted off
+        return text, [], None
+    lines = list(_raw_lines(text))
+    notes = _find_notes(layer, lines)
+    taken = {index for note in notes for index in note.lines}
+    kept: list[str] = []
     printed: list[_Printed] = []
+    for index, line in enumerate(lines):
+        if index in taken:
+            continue
+        marks = {at for note in notes for at in note.mark if line.start <= at < line.start + len(line.text)}
+        stretch = "".join(sign for at, sign in enumerate(line.text, line.start) if at not in marks)
+        kept.append(stretch)
+        signs = tuple(at for at in line.signs if at not in marks)
+        if signs:
+            own = tuple(note.text for note in notes if marks.intersection(note.mark))
+            printed.append(replace(_printed(layer, line, signs), key=_key(stretch), notes=own))
+    return "\r\n".join(kept), printed, None
+
+
+def _raw_lines(text: str) -> Iterator[_RawLine]:
     start = 0
-    exact = len(text) == layer.count_chars()
     for line in text.split("\n"):
         stretch = line.rstrip("\r")
-        signs = [start + offset for offset, sign in enumerate(stretch) if not sign.isspace()]
-        if signs and exact:
-            printed.append(_printed(layer, stretch, start, signs))
+        yield _RawLine(stretch, start, tuple(start + at for at, sign in enumerate(stretch) if not sign.isspace()))
         start += len(line) + 1
-    return text, printed, None
 
 
-def _printed(layer: pypdfium2.PdfTextPage, text: str, start: int, signs: Sequence[int]) -> _Printed:
-    blank = next((index for index in signs if text[index - start - 1 : index - start].isspace() and index > signs[0]), -1)
-    left, _, _, _ = layer.get_charbox(signs[0], loose=True)
-    rights = [layer.get_charbox(index, loose=True)[2] for index in (signs[0], signs[-1])]
-    text_left = layer.get_charbox(blank, loose=True)[0] if blank >= 0 else left
+def _printed(layer: pypdfium2.PdfTextPage, line: _RawLine, signs: Sequence[int]) -> _Printed:
+    second = next((at for at in signs[1:] if line.text[at - line.start - 1].isspace()), None)
+    left = layer.get_charbox(signs[0], loose=True)[0]
+    return _Printed(
+        key="",
+        left=left,
+        right=max(layer.get_charbox(at, loose=True)[2] for at in (signs[0], signs[-1])),
+        text_left=left if second is None else layer.get_charbox(second, loose=True)[0],
+        baseline=_baseline(layer, signs[0]),
+        last_baseline=_baseline(layer, signs[-1]),
+        page_width=layer.page.get_width(),
+        marked=_is_marked(layer, signs[len(signs) // 2]),
+    )
+
+
+def _baseline(layer: pypdfium2.PdfTextPage, index: int) -> float:
     x, y = ctypes.c_double(), ctypes.c_double()
-    pdfium.FPDFText_GetCharOrigin(layer, signs[0], x, y)
-    middle = signs[len(signs) // 2]
-    return _Printed(_key(text), text, left, max(rights), text_left, y.value, _is_marked(layer, middle))
+    pdfium.FPDFText_GetCharOrigin(layer, index, x, y)
+    return y.value
 
 
 def _is_marked(layer: pypdfium2.PdfTextPage, index: int) -> bool:
@@ -150,6 +195,58 @@ def _is_marked(layer: pypdfium2.PdfTextPage, index: int) -> bool:
     name, flags = ctypes.create_string_buffer(_FONT_NAME), ctypes.c_int()
     pdfium.FPDFText_GetFontInfo(layer, index, name, _FONT_NAME, flags)
     return any(word in name.value.lower() for word in (b"bold", b"italic", b"oblique"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """A footnote of a page: its text, the indices of its lines, and of the signs of its mark in the text above."""
+
+    text: str
+    lines: tuple[int, ...]
+    mark: tuple[int, ...]
+
+
+def _find_notes(layer: pypdfium2.PdfTextPage, lines: Sequence[_RawLine]) -> list[_Note]:
+    """Find the footnotes of a page: lines that begin with a small raised number that also
+    stands raised after a word above."""
+    notes: list[_Note] = []
+    foot: float | None = None
+    for index, line in enumerate(lines):
+        if not line.signs:
+            continue
+        baseline = _baseline(layer, line.signs[-1])
+        match = _NOTE.match(line.text)
+        if match and (foot is None or baseline < foot) and _is_raised(layer, line.signs[0], line.signs[-1]):
+            mark = _find_mark(layer, lines[:index], match[1])
+            if mark is not None:
+                notes.append(_Note(line.text[match.end() :].strip(), (index,), mark))
+                foot = baseline
+                continue
+        if foot is not None and baseline < foot:
+            last = notes[-1]
+            notes[-1] = replace(last, text=f"{last.text} {line.text.strip()}", lines=(*last.lines, index))
+            foot = baseline
+    return notes
+
+
+def _find_mark(layer: pypdfium2.PdfTextPage, lines: Sequence[_RawLine], number: str) -> tuple[int, ...] | None:
+    pattern = re.compile(rf"{number}(?![\w.])")
+    for line in lines:
+        for match in pattern.finditer(line.text):
+            first = line.start + match.start()
+            before = [at for at in line.signs if at < first]
+            if before and _is_raised(layer, first, before[-1]):
+                return tuple(range(first, line.start + match.end()))
+    return None
+
+
+def _is_raised(layer: pypdfium2.PdfTextPage, index: int, beside: int) -> bool:
+    """Tell whether a sign is smaller than the one it stands beside: a mark of a footnote, or an exponent."""
+    heights = []
+    for at in (index, beside):
+        _, bottom, _, top = layer.get_charbox(at, loose=True)
+        heights.append(top - bottom)
+    return bool(heights[0] < _RAISED * heights[1])
 
 
 def _picture_reason(page: pypdfium2.PdfPage) -> str | None:
@@ -174,49 +271,26 @@ def _key(text: str) -> str:
     return "".join(filter(str.isalnum, text)) or text.strip()
 
 
-def _place(printed: Sequence[Sequence[_Printed]], cleaned: CleanedPages) -> Layout:
+def _place(printed: Sequence[Sequence[_Printed]], cleaned: CleanedPages) -> list[Line]:
     matched = [
         _match(page, text.split("\n")) if text else [] for page, text in zip(printed, cleaned.pages, strict=True)
     ]
-    found = [place for page in matched for _, places in page for place in places]
-    column = _Column.of(found)
+    column = _Column.of([place for page in matched for _, places in page for place in places])
     lines: list[Line] = []
     for number, page in enumerate(matched, 1):
         above: float | None = None
         for text, places in page:
             lines.append(_line(text, number, places, above, column))
-            above = places[-1].baseline if places else None
-    notes = [
-        (number, _note_of(page, matched_page)) for number, (page, matched_page) in enumerate(zip(printed, matched, strict=True), 1)
-    ]
-    kept = {stretch for rule, stretch in cleaned.removed if rule == "page-footnotes"}
-    footnotes = tuple((number, note) for number, found_notes in notes for note in found_notes if _was_removed(note, kept))
-    return Layout(tuple(lines), footnotes, len(printed))
+            above = places[-1].last_baseline if places else above
+    return lines
 
 
-def _note_of(page: Sequence[_Printed], matched: Sequence[tuple[str, Sequence[_Printed]]]) -> list[str]:
-    """The lines of a page that have no place in its clean text, joined to notes where one starts with a number."""
-    used = {id(place) for _, places in matched for place in places}
-    notes: list[str] = []
-    for place in page:
-        if id(place) in used:
-            continue
-        text = " ".join(place.text.split())
-        if text[:1].isdigit():
-            notes.append(text)
-        elif notes:
-            notes[-1] += f" {text}"
-    return notes
+_Matched = list[tuple[str, list[_Printed]]]
 
 
-def _was_removed(note: str, removed: set[str]) -> bool:
-    key = _key(note)
-    return any(key in _key(stretch) for stretch in removed)
-
-
-def _match(page: Sequence[_Printed], lines: Sequence[str]) -> list[tuple[str, list[_Printed]]]:
+def _match(page: Sequence[_Printed], lines: Sequence[str]) -> _Matched:
     """Give each clean line of a page the printed lines it was made of, in order; none where that is not plain."""
-    result: list[tuple[str, list[_Printed]]] = []
+    result: _Matched = []
     at = 0
     for line in lines:
         if not line.strip():
@@ -257,12 +331,13 @@ class _Column:
         common = [left for left, count in lefts.items() if count * 50 >= len(places)]
         rights = sorted(place.right for place in places)
         pitches = Counter(
-            round(above.baseline - below.baseline, 1)
-            for above, below in zip(places, places[1:], strict=False)
-            if above.baseline > below.baseline and abs(above.left - below.left) < 100
+            round((above.last_baseline - below.baseline) * 2) / 2
+            for above, below in pairwise(places)
+            if above.last_baseline - below.baseline > _CLOSEST_LINES
         )
-        usual = max(sorted(pitches), key=lambda pitch: pitches[pitch]) if pitches else 0.0
-        return _Column(float(min(common)), rights[int(len(rights) * 0.98)], usual)
+        most = max(pitches.values(), default=0)
+        usual = min((pitch for pitch, count in pitches.items() if count >= most * _COMMON_PITCH), default=0.0)
+        return _Column(float(min(common, default=0)), rights[int(len(rights) * 0.99)], usual)
 
 
 def _line(text: str, page: int, places: Sequence[_Printed], above: float | None, column: _Column) -> Line:
@@ -274,7 +349,8 @@ def _line(text: str, page: int, places: Sequence[_Printed], above: float | None,
         distance = above - first.baseline
         gap = distance > column.pitch * _PARAGRAPH_GAP if distance > 0 else None
     middle = (first.left + first.right) / 2
-    centred = abs(middle - (column.left + column.right) / 2) < 4 * TOLERANCE and first.left > column.left + 8
+    middles = (first.page_width / 2, (column.left + column.right) / 2)
+    centred = first.left > column.left + _INDENT and min(abs(middle - m) for m in middles) < _OFF_CENTRE
     return Line(
         text=text,
         page=page,
@@ -282,7 +358,10 @@ def _line(text: str, page: int, places: Sequence[_Printed], above: float | None,
         right=last.right,
         text_left=first.text_left,
         gap=gap,
-        centred=centred and first.right < column.right - 8,
+        centred=centred,
         marked=first.marked,
         filled=last.right > column.right - 0.12 * (column.right - column.left),
+        room=column.right - last.right,
+        notes=tuple(note for place in places for note in place.notes),
+        word=(first.text_left if first.text_left > first.left else first.right) - first.left,
     )
