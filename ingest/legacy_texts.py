@@ -15,10 +15,10 @@ HOLE: Final = "\ue001\n"
 """Stands in a text where something is missing."""
 
 _MARKS: Final = "\ue000\ue001"
-_AT_START: Final = re.compile(rf"[\s{_MARKS}]*\((\d+[a-z]{{0,2}})\)\s*(?=[„\"A-ZÄÖÜ§\d(]|$)")
-_INSIDE: Final = re.compile(
-    rf"(?:\n[\s{_MARKS}]*|(?<=[.;:!?“)])[\s{_MARKS}]+)\((\d+[a-z]{{0,2}})\)\s*(?=[„\"A-ZÄÖÜ§]|$)"
-)
+_AT_START: Final = re.compile(rf"[\s{_MARKS}]*\((\d+[a-z]{{0,2}})\)\s*(?=[„\"A-ZÄÖÜ§\d(\[–-]|$)")
+_AT_LINE: Final = rf"\n[\s{_MARKS}]*\((?P<line>\d+[a-z]{{0,2}})\)\s*(?=[„\"A-ZÄÖÜ§\d(\[–-]|$)"
+_IN_LINE: Final = rf"(?<=[.;:!?“)])[\s{_MARKS}]+\((?P<within>\d+[a-z]{{0,2}})\)\s*(?=[„\"A-ZÄÖÜ§]|$)"
+_INSIDE: Final = re.compile(f"{_AT_LINE}|{_IN_LINE}")
 _NUMBER: Final = re.compile(r"(\d+)([a-z]*)")
 _HEADING_END: Final = re.compile(r"[ \t]*(?:\n|$|(?=\(\d+[a-z]?\)\s))")
 _SEPARATOR: Final = re.compile(r"\s*[:–—-]?\s*")
@@ -142,19 +142,21 @@ class _Open:
 
 @dataclass(frozen=True, slots=True)
 class _Printed:
-    """An Absatz number as printed, from `start` to `end`."""
+    """An Absatz number as printed, from `start` to `end`; on a line of its own or behind the end of a sentence."""
 
     start: int
     end: int
     number: str
+    at_line: bool
 
 
 def split_run(run: Run) -> list[Segment]:
     """Split a run where an Absatz starts, and take the printed numbers out of its text.
 
-    A printed number counts if it follows the one before (1 → 1a, 2) or if the chunk it stands in names it. Where no
-    number is printed, the field of a chunk that shares no text with the one before it tells. Two fields that both claim
-    a shared text leave the Absatz unknown.
+    A printed number counts if it follows the one before (1 → 1a, 2), if the chunk it stands in names it, or if it is
+    higher and starts a line; one that is higher but stands within a line makes the Absatz unknown. Where no number is
+    printed, the field of a chunk that shares no text with the one before it tells. Two fields that both claim a shared
+    text leave the Absatz unknown.
     """
     printed = list(_printed(run.text))
     first = run.shares[0]
@@ -173,11 +175,16 @@ def split_run(run: Run) -> list[Segment]:
         if number is not None:
             holders = [s for s in run.shares if s.start <= number.start and number.end <= s.end]
             named = any(s.claim == number.number for s in holders)
-            follows = opened.number is not None and number.number in _successors(opened.number)
-            if follows or (named and number.number != opened.number):
+            before = opened.number or opened.claim
+            follows = before is not None and number.number in _successors(before)
+            is_higher = before is not None and _order(number.number) > _order(before)
+            if follows or (named and number.number != opened.number) or (is_higher and number.at_line):
                 close(number.start)
                 page = holders[-1].page if holders else opened.page
                 opened = _Open(number.number, number.number, number.end, page)
+            elif is_higher:
+                opened.contradiction = f"{before} / {number.number}"
+                opened.number = None
         if share is None or share.claim in (opened.number, opened.claim) or _prints(printed, share):
             continue
         if share.is_joint:
@@ -207,9 +214,10 @@ def _first_segment(run: Run, first: Share, printed: list[_Printed]) -> _Open:
 def _printed(text: str) -> Iterator[_Printed]:
     start = _AT_START.match(text)
     if start:
-        yield _Printed(0, start.end(), start[1])
+        yield _Printed(0, start.end(), start[1], at_line=True)
     for match in _INSIDE.finditer(text, start.end() if start else 0):
-        yield _Printed(match.start(), match.end(), match[1])
+        number = match["line"] or match["within"]
+        yield _Printed(match.start(), match.end(), number, at_line=match["line"] is not None)
 
 
 def _prints(printed: list[_Printed], share: Share) -> bool:
@@ -224,6 +232,11 @@ def _successors(number: str) -> frozenset[str]:
         return frozenset()
     letter = chr(ord(match[2][-1]) + 1) if match[2] else "a"
     return frozenset((str(int(match[1]) + 1), f"{match[1]}{match[2][:-1]}{letter}"))
+
+
+def _order(number: str) -> tuple[int, str]:
+    match = _NUMBER.fullmatch(number)
+    return (int(match[1]), match[2]) if match else (0, "")
 
 
 def merge(segments: Iterable[Segment]) -> list[Segment]:

@@ -1,7 +1,7 @@
 """No text of law is lost, none is invented, the order is kept: sources against chunks, letter by letter.
 
-The text of a source is taken here by a plain walk of its own, not by the reader. What may be missing is declared: numbers
-of Absätze, headings, editorial notes, footnotes, signatures, repealed provisions.
+The text of a source is taken here by a plain walk of its own, not by the reader. What may be missing is declared:
+numbers of Absätze, headings, editorial notes, footnotes, signatures, repealed provisions.
 """
 
 import re
@@ -75,10 +75,10 @@ def gii_source(root: etree._Element) -> Source:
 
 
 def formex_source(root: etree._Element) -> Source:
-    names = "PREAMBLE.INIT GR.VISA GR.CONSID.INIT CONSID PREAMBLE.FINAL ARTICLE ANNEX CONS.ANNEX FINAL".split()
+    preamble = ("PREAMBLE.INIT", "GR.VISA", "GR.CONSID.INIT", "CONSID", "PREAMBLE.FINAL")
     texts: list[str] = []
     declared = 0
-    for part in root.iter(*names):
+    for part in root.iter(*preamble, "ARTICLE", "ANNEX", "CONS.ANNEX", "FINAL"):
         if any(ancestor.tag in ("QUOT.S", "ANNEX", "CONS.ANNEX") for ancestor in part.iterancestors()):
             continue
         children = [part]

@@ -290,6 +290,8 @@ def _blocks(element: etree._Element, path: Path, reader: _Reader, marker: str = 
         if text or marker:
             yield Block(text, path, marker, reader.page, quoted=True)
         return
+    if marker and tag in ("LIST", "DLIST", "NP", "TBL"):  # an item that is nothing but a list of its own
+        yield Block("", path, marker, reader.page)
     if tag in ("LIST", "DLIST"):
         yield from _list_blocks(element, path, reader)
         return

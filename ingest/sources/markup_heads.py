@@ -49,9 +49,9 @@ def heading_of(text: str, *, marked: bool) -> Heading | None:
     if text.startswith(OPENING_QUOTES):
         return None
     for kind, style, pattern in _HEADS:
-        if kind == "norm" and (span := _RANGE.fullmatch(text)):
+        if kind == "norm" and (span := (_RANGE.match if marked else _RANGE.fullmatch)(text)):
             found: Style = "paragraph" if span[1].startswith("§") else "article"
-            return Heading("norm", f"{span[2]} bis {span[3]}", found, span[4] or "")
+            return Heading("norm", f"{span[2]} bis {span[3]}", found, text[span.end(3) :].strip())
         match = pattern.match(text)
         if match is not None:
             rest = text[match.end() :]

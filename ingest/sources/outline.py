@@ -40,7 +40,7 @@ class Line:
     """A paragraph of a provision.
 
     `marker` is the label where the source sets it apart. `depth` 0 is running text, n the n-th nested list, None that
-    the source does not say. `quoted` lines are wording of another act. `indent` is in columns, for sources without depth.
+    the source does not say. `quoted` lines are wording of another act. `indent` is in columns, where depth is None.
     """
 
     text: str
