@@ -6,6 +6,7 @@ second run changes nothing.
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ COLLECTION = "beispiel"
 QUESTIONS = (
     "Ab wann brauche ich einen Radbeauftragten?",
     "Wann sind Fahrtdaten nach der Abrechnung zu löschen?",
-    "Welchen Preis muss der Betreiber einer Ladesäule anzeigen?",
+    "Darf der Preis während des Ladens erhöht werden?",
 )
 
 
@@ -39,7 +40,7 @@ def run(*arguments: str) -> str:
 
 def say(*arguments: str) -> None:
     """Print the command that follows."""
-    print(f"\n$ fundstelle {' '.join(arguments)}", flush=True)
+    print(f"\n$ fundstelle {shlex.join(arguments)}", flush=True)
 
 
 def report(*arguments: str) -> dict[str, Any]:

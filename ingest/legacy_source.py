@@ -14,7 +14,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from backends.vectors.store import Record
-from ingest.legacy_texts import JOINT, Run, Segment, Share, heading_place, merge, overlap, split_run, without_heading
+from ingest.legacy_texts import (
+    JOINT,
+    Run,
+    Segment,
+    Share,
+    foreign_heading,
+    heading_place,
+    merge,
+    overlap,
+    split_run,
+    without_heading,
+)
 from ingest.tree import Absatz, Act, Block, Kind, Provision
 from normalize.citation import Style
 from normalize.hyphens import count_words
@@ -25,6 +36,7 @@ from normalize.text import clean, garbage_reason
 UNPLACED: Final = "Text"
 """The part that holds text whose norm is not known."""
 
+_NOWHERE: Final = LegacyFields(None, None, None, None, False, None, None, None, None, ())
 _TEXT_FIELDS: Final = ("chunk_text", "text", "content")
 _NAME_FIELDS: Final = (*CODE_FIELDS, "regulation_name", "regulation_name_de")
 _REPEALED: Final = re.compile(r"[-–—(\[\s]*(?:weggefallen|aufgehoben|gestrichen)?[-–—)\].\s]*")
@@ -259,6 +271,26 @@ class _Rebuilding:
                 self._extend(norm.runs[-1], chunk)
             norm.heading = norm.heading or chunk.fields.section_header
             previous = chunk
+        self._take_out_foreign()
+
+    def _take_out_foreign(self) -> None:
+        """Take out of a norm what stands below the printed heading of another one: chunks may run over."""
+        kept: dict[tuple[str | None, bool, int], _Norm] = {}
+        for key, norm in self._norms.items():
+            kept[key] = norm
+            article = norm.fields.article
+            if article is None or norm.fields.is_recital or not article[0].isdigit():
+                continue
+            for number, run in enumerate(norm.runs):
+                found = foreign_heading(run.text, article)
+                if found is None:
+                    continue
+                place, name = found
+                self._lose(None, article, "section", name, "a chunk runs on into this norm: what follows is set apart")
+                share = Share(0, len(run.text) - place, None, True, run.shares[-1].page)
+                kept[article, True, -1 - number] = _Norm(_NOWHERE, None, [Run(run.text[place:], True, [share])])
+                run.text = run.text[:place]
+        self._norms = kept
 
     def _hole(self, previous: _Chunk | None, chunk: _Chunk) -> bool:
         """Tell (and report) whether chunks are missing before this one."""
@@ -298,7 +330,7 @@ class _Rebuilding:
         if chunk.fields.article is not None and before.fields.article is not None:
             joined = last.text + (chunk.text[shared:] if shared else JOINT + chunk.text)
             found = heading_place(joined, chunk.section, norm.heading)
-            if found is not None and found >= len(rest):
+            if found is not None:
                 last.text = joined[:found].rstrip()
                 return without_heading(joined[found:], chunk.section, norm.heading)
         if not shared:
@@ -313,9 +345,8 @@ class _Rebuilding:
         # The shared text goes between the two norms; the new one is the last that was entered.
         key = next(key for key, entry in self._norms.items() if entry is norm)
         moved = self._norms.pop(key)
-        nowhere = LegacyFields(chunk.fields.style, None, None, None, False, None, None, None, None, ())
         share = Share(0, shared, None, True, chunk.page)
-        self._norms[None, False, -1 - chunk.row] = _Norm(nowhere, None, [Run(chunk.text[:shared], True, [share])])
+        self._norms[None, False, -1 - chunk.row] = _Norm(_NOWHERE, None, [Run(chunk.text[:shared], True, [share])])
         self._norms[key] = moved
         return chunk.text[shared:]
 

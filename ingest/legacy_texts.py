@@ -23,6 +23,10 @@ _NUMBER: Final = re.compile(r"(\d+)([a-z]*)")
 _HEADING_END: Final = re.compile(r"[ \t]*(?:\n|$|(?=\(\d+[a-z]?\)\s))")
 _SEPARATOR: Final = re.compile(r"\s*[:–—-]?\s*")
 _LONGEST_HEADING: Final = 400
+# A heading of a norm is a line without a full stop; "§ 7 gilt entsprechend." is none.
+_HEADING_LINE: Final = re.compile(
+    r"(?<=\n)((?:§|Art(?:ikel|\.)?)\s*(\d+[a-z]{0,2}))(?:[ \t]+(?!Abs|Satz)[^\n]{0,300}[^\W\d_)“])?[ \t]*\n\s*(?=[(„A-ZÄÖÜ\d])"
+)
 
 
 def overlap(before: str, after: str) -> int:
@@ -59,6 +63,13 @@ def heading_place(text: str, section: str | None, title: str | None) -> int | No
     starts = (match.start() for match in re.finditer(rf"(?:(?<=\n)|(?<=[.;!?“)]\s)){first}", text))
     found = [start for start in starts if _heading_end(text, start, section, title) > start]
     return found[-1] if len(found) == 1 else None
+
+
+def foreign_heading(text: str, article: str) -> tuple[int, str] | None:
+    """Return where a text of `article` prints the heading of another norm on a line of its own, and its name."""
+    own = article.split()[0]
+    match = next((found for found in _HEADING_LINE.finditer(text) if found[2] != own), None)
+    return (match.start(), match[1]) if match else None
 
 
 def _heading_end(text: str, start: int, section: str, title: str | None) -> int:

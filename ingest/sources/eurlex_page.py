@@ -78,9 +78,9 @@ _NESTED_CLASS = re.compile(r"(Point|(?:Manual)?NumPar|Text)(\d)")
 _SEQUENCE_CLASS = re.compile(r"(?:Tiret|ListDash|ListBullet|ListNumber)\d?")
 
 _BLOCKS = frozenset(
-    {"p", "div", "table", "thead", "tbody", "tfoot", "tr", "td", "th", "ul", "ol", "li", "dl", "dt", "dd", "center", "pre",
-     "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "form", "section", "article", "header", "footer", "main", "aside",
-     "body", "html"}
+    {"p", "div", "table", "thead", "tbody", "tfoot", "tr", "td", "th", "ul", "ol", "li", "dl", "dt", "dd", "center",
+     "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "form", "pre", "section", "article", "header", "footer", "main",
+     "aside", "body", "html"}
 )  # fmt: skip
 _MARKER_CELL = re.compile(
     "[„“‘’\"'‚]*(?:\\(?(?:\\d{1,3}(?:\\.\\d{1,3})*[a-z]{0,2}|[a-z]{1,4}|[ivxlc]+|[A-Z]|[IVXLC]+)[.)]+|[-–—―•●◦▪]|\\*+)"

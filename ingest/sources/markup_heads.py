@@ -21,8 +21,8 @@ _PART = re.compile(r"Präambel|Eingangsformel|Schlussformel")
 _DIVISION = re.compile(
     r"(Buch|Teil|Titel|Kapitel|Abschnitt|Unterabschnitt|Part|Title|Chapter|Section|Subsection)\s+"
     r"(?:[IVXLC]+|\d+[a-z]?|[A-Z])\b|"
-    r"[A-ZÄÖÜ]?[a-zäöü]+te[rs]?\s+"
-    r"(Buch|Teil|Titel|Abschnitt|Unterabschnitt)\b",
+    r"(?:[A-ZÄÖÜ]?[a-zäöü]+te[rs]?|\d+\.)\s+"
+    r"(Buch|Teil|Titel|Kapitel|Abschnitt|Unterabschnitt)\b",
     re.IGNORECASE,
 )
 _RANKS = ("buch", "teil", "part", "titel", "title", "kapitel", "chapter", "abschnitt", "section", "unterabschnitt")

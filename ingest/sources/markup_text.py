@@ -180,13 +180,8 @@ class _Document:
             return False
         before = self.gathered[-1].text
         finished = is_closed(before) or _GONE.fullmatch(before) is not None
-        return (
-            finished
-            and split_marker(before) is None
-            and may_be_heading(line.text)
-            and not split_marker(line.text.lower())
-            and _heading(following) is not None
-        )
+        is_item = split_marker(before) is not None and split_marker(line.text) is not None
+        return finished and not is_item and may_be_heading(line.text) and _heading(following) is not None
 
     def _is_division(self, line: TextLine, marked: bool) -> bool:
         if line.level:

@@ -59,8 +59,8 @@ def split_marker(text: str) -> tuple[str, str] | None:
 
 
 def runs_on(text: str) -> bool:
-    """Tell whether a line breaks off inside a citation, so that the next line cannot be an item."""
-    return _RUNS_ON.search(text) is not None
+    """Tell whether a line breaks off inside a citation or bracket, so that the next line cannot be an item."""
+    return _RUNS_ON.search(text) is not None or text.rfind("(") > text.rfind(")")
 
 
 def is_closed(text: str) -> bool:
@@ -148,8 +148,13 @@ class Outline:
         level = self._continued(self._open, marker, 1)
         if level is not None:
             return level
-        if _bare(marker) in _FIRST or read_marker(marker, self._style, (), None) == Step("gedankenstrich", "1"):
-            return len(self._open)
+        first = read_marker(marker, self._style, self.path(), None)
+        if first is not None and (_bare(marker) in _FIRST or first.level == "gedankenstrich"):
+            # No list holds one of its own kind: it starts anew, after a text that was taken for its last item.
+            same = [
+                level for level, opened in enumerate(self._open) if opened.step and opened.step.level == first.level
+            ]
+            return same[-1] if same else len(self._open)
         return self._continued(self._open, marker, _LONGEST_JUMP)
 
     def _goes_on_after_text(self, marker: str) -> bool:
