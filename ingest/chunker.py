@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.compose import Composed, Span, compose, write_sub
+from ingest.compose import Composed, Span, compose_absatz, write_sub
 from ingest.tree import Absatz, Block, Provision
 from normalize import identity
 from normalize.citation import label
@@ -84,7 +84,7 @@ def chunk_act(document: Document, provisions: Iterable[Provision], *, limit: int
     index = 0
     for provision in provisions:
         for absatz in provision.absaetze:
-            composed = compose(absatz.blocks, provision.style)
+            composed = compose_absatz(provision, absatz)
             for piece in split(composed, limit):
                 yield _chunk(document, provision, absatz, composed, piece, index)
                 index += 1

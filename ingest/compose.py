@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.tree import Block
+from ingest.tree import Absatz, Block, Provision
 from normalize.citation import Style
 from normalize.sentences import split_sentences
 from normalize.units import Path, Step, write_path
@@ -47,11 +47,20 @@ class _Placed:
     end: int
 
 
-def compose(blocks: Sequence[Block], style: Style) -> Composed:
+def compose_absatz(provision: Provision, absatz: Absatz) -> Composed:
+    """Return text and units of one Absatz as its provision cites them.
+
+    An annex is no running text: headings, rows and form fields have no Satz, only its items are cited.
+    """
+    style = "paragraph" if provision.satz_before_items else provision.style
+    return compose(absatz.blocks, style, count_sentences=provision.kind != "annex")
+
+
+def compose(blocks: Sequence[Block], style: Style, *, count_sentences: bool = True) -> Composed:
     """Join the blocks by line ends and return text and units.
 
-    In a German statute an item is cited with the Satz its list hangs on wherever the text has more than one Satz
-    (CITATIONS.md); an EU act cites its points without it.
+    In a German statute (`paragraph`) an item is cited with the Satz its list hangs on wherever the text has more than
+    one Satz (CITATIONS.md); an EU act (`article`) cites its points without it. Without `count_sentences` the text itself has no Satz.
     """
     parts: list[str] = []
     placed: list[_Placed] = []
@@ -66,7 +75,8 @@ def compose(blocks: Sequence[Block], style: Style) -> Composed:
         placed.append(_Placed(block, position, body, position + len(printed)))
         parts.append(printed)
         position += len(printed)
-    spans = _units((), placed, (), satz_before_items=style == "paragraph")
+    top = _sentences((), placed) if count_sentences else []
+    spans = _units((), placed, (), top, satz_before_items=style == "paragraph")
     return Composed(BLOCK_SEPARATOR.join(parts), _unique(spans), tuple((p.start, p.end) for p in placed))
 
 
@@ -76,9 +86,15 @@ def _unique(spans: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(sorted(unique, key=lambda span: (span.start, -span.end, span.path)))
 
 
-def _units(path: Path, placed: Sequence[_Placed], cited: Path, *, satz_before_items: bool) -> list[Span]:
-    """Return the units inside the container at `path`, whose citation so far is `cited`."""
-    sentences = _sentences(path, placed)
+def _units(
+    path: Path,
+    placed: Sequence[_Placed],
+    cited: Path,
+    sentences: Sequence[tuple[int, int]],
+    *,
+    satz_before_items: bool,
+) -> list[Span]:
+    """Return the units inside the container at `path`, whose citation so far is `cited`, with its own sentences."""
     spans: list[Span] = []
     if len(sentences) > 1:
         spans = [Span(start, end, (*cited, Step("satz", str(n)))) for n, (start, end) in enumerate(sentences, 1)]
@@ -95,7 +111,9 @@ def _units(path: Path, placed: Sequence[_Placed], cited: Path, *, satz_before_it
             prefix = (Step("satz", str(number)),)
         item_cited = (*cited, *prefix, step)
         spans.append(Span(item[0].start, item[-1].end, item_cited))
-        spans.extend(_units((*path, step), item, item_cited, satz_before_items=satz_before_items))
+        inside = (*path, step)
+        inner = _sentences(inside, item)
+        spans.extend(_units(inside, item, item_cited, inner, satz_before_items=satz_before_items))
     return spans
 
 
@@ -133,6 +151,11 @@ def _sentences(path: Path, placed: Sequence[_Placed]) -> list[tuple[int, int]]:
                 after_list = True
                 open_sentence = not _closed(block.text)
             continue
+        if block.quoted:  # the wording of another act has no sentences of this one
+            if result:
+                result[-1][1] = entry.end
+            open_sentence = after_list = False
+            continue
         for number, (start, end) in enumerate(_own_sentences(block, bool(official))):
             continues = (
                 number == 0
@@ -148,6 +171,12 @@ def _sentences(path: Path, placed: Sequence[_Placed]) -> list[tuple[int, int]]:
                 result.append([begin, entry.body + end])
             open_sentence = not _closed(block.text[start:end])
         after_list = False
+    if result and placed and len(placed[0].block.path) > depth and result[0][0] > placed[0].start:
+        # The container begins with a list: its first sentence goes on behind it, or it is unknown how they are counted.
+        first = next(entry for entry in placed if len(entry.block.path) <= depth)
+        if not first.block.text[:1].islower():
+            return []
+        result[0][0] = placed[0].start
     return [(start, end) for start, end in result]
 
 

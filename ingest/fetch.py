@@ -136,7 +136,7 @@ def fetch(
     body, etag = answer
     content = _unzipped(body, wanted, limits) if body.startswith(b"PK") else body
     source_format = _checked(content, wanted)
-    file = wanted.stem + (".html" if "html" in source_format.name else ".xml")
+    file = wanted.stem + (".html" if b"<html" in content[:4096].lower() else ".xml")
     sha256 = hashlib.sha256(content).hexdigest()
     changed = kept is None or kept.sha256 != sha256 or kept.file != file
     try:

@@ -8,12 +8,13 @@ whose chunk names no norm. Every such place is reported. An Absatz with a hole i
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from backends.vectors.store import Record
+from ingest.legacy_chunks import Key, Loss, OldChunk, Row, documents, in_order, integer, read_chunks, without_doubles
 from ingest.legacy_texts import (
     JOINT,
     Run,
@@ -30,31 +31,16 @@ from ingest.tree import Absatz, Act, Block, Kind, Provision
 from normalize.citation import Style
 from normalize.hyphens import count_words
 from normalize.laws import LawTable
-from normalize.legacy_fields import CODE_FIELDS, LegacyFields, legacy_citation, payload_text
-from normalize.text import clean, garbage_reason
+from normalize.legacy_fields import CODE_FIELDS, LegacyFields, payload_text
+from normalize.text import clean
 
 UNPLACED: Final = "Text"
 """The part that holds text whose norm is not known."""
 
 _NOWHERE: Final = LegacyFields(None, None, None, None, False, None, None, None, None, ())
-_TEXT_FIELDS: Final = ("chunk_text", "text", "content")
 _NAME_FIELDS: Final = (*CODE_FIELDS, "regulation_name", "regulation_name_de")
 _REPEALED: Final = re.compile(r"[-–—(\[\s]*(?:weggefallen|aufgehoben|gestrichen)?[-–—)\].\s]*")
 _ENDS: Final = re.compile(r"[.;:!?)\]“”\"'»]\s*$")
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What could not be recovered: `field` with what stood there, why it was not used, and near which norm.
-
-    `row` is the place of the payload among those given (from 0), None where the loss lies between payloads.
-    """
-
-    row: int | None
-    article: str | None
-    field: str
-    value: str | None
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,66 +63,7 @@ def rebuild(payloads: Iterable[Mapping[str, Any] | Record], laws: LawTable | Non
     text that is garbage, are reported and left out.
     """
     table = laws or LawTable.builtin()
-    return [_Rebuilding(*group, table).result() for group in _documents(payloads, table)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    """An old chunk: its text without the heading, what its fields say, and its place among the payloads."""
-
-    row: int
-    index: int | None
-    text: str
-    fields: LegacyFields
-    section: str | None
-    page: int | None
-
-    @property
-    def norm(self) -> tuple[str | None, bool]:
-        return self.fields.article, self.fields.is_recital
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A payload, its place among those given, and what its fields say."""
-
-    number: int
-    payload: Mapping[str, Any]
-    fields: LegacyFields
-
-
-_Key = tuple[str, str, str]
-
-
-def _documents(
-    payloads: Iterable[Mapping[str, Any] | Record], laws: LawTable
-) -> Iterator[tuple[_Key, list[_Row], list[Loss]]]:
-    """Yield the payloads of each document: one law, one document id, one version.
-
-    A payload that names no law belongs to the law that its document id leads to, if that is one only.
-    """
-    rows = []
-    of_document: defaultdict[str, set[str]] = defaultdict(set)
-    for number, given in enumerate(payloads):
-        payload = given.payload if isinstance(given, Record) else given
-        row = _Row(number, payload, legacy_citation(payload, laws))
-        rows.append(row)
-        if row.fields.regulation_code:
-            of_document[payload_text(payload, "document_id") or ""].add(row.fields.regulation_code)
-    groups: defaultdict[_Key, list[_Row]] = defaultdict(list)
-    for row in rows:
-        document = payload_text(row.payload, "document_id") or ""
-        code, known = row.fields.regulation_code or "", of_document[document] if document else set()
-        named = row
-        if not code and len(known) == 1:
-            code = next(iter(known))
-            named = _Row(row.number, row.payload, legacy_citation({**row.payload, "regulation_code": code}, laws))
-            named = named if named.fields.regulation_code else row  # it names two laws that contradict each other
-        groups[code, document, payload_text(row.payload, "document_version") or ""].append(named)
-    for key in sorted(groups):
-        others = sorted(of_document[key[1]] - {key[0]}) if key[1] else []
-        losses = [Loss(None, None, "document_id", key[1], f"it also stands for {', '.join(others)}")] if others else []
-        yield key, groups[key], losses
+    return [_Rebuilding(*group, table).result() for group in documents(payloads, table)]
 
 
 @dataclass(slots=True)
@@ -145,13 +72,14 @@ class _Norm:
 
     fields: LegacyFields
     heading: str | None
+    section: str | None = None
     runs: list[Run] = field(default_factory=list)
 
 
 class _Rebuilding:
     """Puts one document together."""
 
-    def __init__(self, key: _Key, rows: Sequence[_Row], losses: Sequence[Loss], laws: LawTable) -> None:
+    def __init__(self, key: Key, rows: Sequence[Row], losses: Sequence[Loss], laws: LawTable) -> None:
         self._code, self._document_id, self._version = key
         self._rows = rows
         self._losses = list(losses)
@@ -167,7 +95,7 @@ class _Rebuilding:
             self._lose(None, None, "regulation_code", None, "no chunk names the law: say in the manifest what it is")
         elif self._law is None:
             self._lose(None, None, "regulation_code", self._code, "the law table does not hold it: check its spelling")
-        chunks = self._ordered(self._without_doubles(self._chunks()))
+        chunks, self._has_order = in_order(without_doubles(read_chunks(self._rows, self._lose), self._lose), self._lose)
         self._assemble(chunks)
         known_words = count_words([chunk.text for chunk in chunks])
         styles = Counter(chunk.fields.style for chunk in chunks if chunk.fields.style and not chunk.fields.is_recital)
@@ -180,74 +108,11 @@ class _Rebuilding:
     def _lose(self, row: int | None, article: str | None, name: str, value: object, reason: str) -> None:
         self._losses.append(Loss(row, article, name, None if value is None else str(value), reason))
 
-    # --- Chunks in order -------------------------------------------------------------------------------------------
-
-    def _chunks(self) -> Iterator[_Chunk]:
-        for entry in self._rows:
-            row, payload, fields = entry.number, entry.payload, entry.fields
-            for lost in fields.unrecovered:
-                if lost.field != "regulation_code":
-                    self._lose(row, fields.article, lost.field, lost.value, lost.reason)
-            raw = payload_text(payload, *_TEXT_FIELDS, strip=False)
-            reason = "the chunk has no text" if raw is None else garbage_reason(raw)
-            if raw is None or reason:
-                self._lose(row, fields.article, "chunk_text", None, str(reason))
-                continue
-            section = payload_text(payload, "section")
-            text = without_heading(raw.strip(), section, fields.section_header)
-            yield _Chunk(row, _integer(payload, "chunk_index"), text, fields, section, _integer(payload, "page"))
-
-    def _without_doubles(self, chunks: Iterable[_Chunk]) -> list[_Chunk]:
-        """Drop chunks that are stored twice; report chunks that differ where they should be the same."""
-        seen: dict[tuple[object, ...], str] = {}
-        kept = []
-        for chunk in chunks:
-            place = (chunk.index, chunk.norm, chunk.fields.paragraph)
-            article = chunk.fields.article
-            if chunk.index is not None and seen.get(place) == chunk.text:
-                self._lose(chunk.row, article, "chunk_index", chunk.index, "the chunk is stored twice: kept once")
-                continue
-            if chunk.index is not None and place in seen:
-                reason = "another text has the same place (two versions of the law?): both are kept"
-                self._lose(chunk.row, article, "chunk_text", chunk.index, reason)
-            seen.setdefault(place, chunk.text)
-            kept.append(chunk)
-        return kept
-
-    def _ordered(self, chunks: list[_Chunk]) -> list[_Chunk]:
-        """Return the chunks in the order of the document: by `chunk_index`, if it runs through the document.
-
-        Else by norm and Absatz, within it by `chunk_index`; without one, by what each chunk repeats of another.
-        """
-        indexes = [chunk.index for chunk in chunks]
-        if None not in indexes and len(set(indexes)) == len(indexes):
-            return sorted(chunks, key=lambda chunk: chunk.index or 0)
-        self._has_order = False
-        if len(chunks) > 1:
-            reason = "it does not run through the document: chunks are ordered by their norms"
-            self._lose(None, None, "chunk_index", None, reason)
-        places: defaultdict[tuple[Any, ...], list[_Chunk]] = defaultdict(list)
-        for chunk in chunks:
-            places[_norm_order(chunk.fields)].append(chunk)
-        return [chunk for place in sorted(places) for chunk in self._of_one_absatz(places[place])]
-
-    def _of_one_absatz(self, chunks: list[_Chunk]) -> list[_Chunk]:
-        indexes = [chunk.index for chunk in chunks]
-        if len(chunks) == 1:
-            return chunks
-        if None not in indexes:
-            return sorted(chunks, key=lambda chunk: (chunk.index or 0, chunk.row))
-        chain = _chain(chunks)
-        if chain is None:
-            reason = "nothing tells the order of the chunks of this Absatz: they stand as they were given"
-            self._lose(chunks[0].row, chunks[0].fields.article, "chunk_index", None, reason)
-        return chain or chunks
-
     # --- Chunks to runs --------------------------------------------------------------------------------------------
 
-    def _assemble(self, chunks: Sequence[_Chunk]) -> None:
+    def _assemble(self, chunks: Sequence[OldChunk]) -> None:
         """Join the chunks of each norm, in order, without what they repeat."""
-        previous: _Chunk | None = None
+        previous: OldChunk | None = None
         norm: _Norm | None = None
         unplaced = 0
         for chunk in chunks:
@@ -260,39 +125,54 @@ class _Rebuilding:
                 unplaced += chunk.fields.article is None
                 key = (*chunk.norm, unplaced if chunk.fields.article is None else 0)
                 known = key in self._norms
-                norm = self._norms.setdefault(key, _Norm(chunk.fields, chunk.fields.section_header))
-                text = self._across(before, norm, chunk) if before is not None and not hole else chunk.text
+                norm = self._norms.setdefault(key, _Norm(chunk.fields, chunk.fields.section_header, chunk.section))
+                text = chunk.text
+                if before is not None and previous is not None and not hole:
+                    text = self._across(before, norm, previous, chunk)
                 norm.runs.append(_run(text, chunk, after_hole=hole or known or text != chunk.text))
                 if known:
                     self._lose(chunk.row, chunk.fields.article, "section", chunk.section, "the norm appears once more")
             elif hole:
                 norm.runs.append(_run(chunk.text, chunk, after_hole=True))
-            else:
-                self._extend(norm.runs[-1], chunk)
+            elif previous is not None:
+                self._extend(norm.runs[-1], previous, chunk)
             norm.heading = norm.heading or chunk.fields.section_header
             previous = chunk
         self._take_out_foreign()
 
     def _take_out_foreign(self) -> None:
-        """Take out of a norm what stands below the printed heading of another one: chunks may run over."""
+        """Take out of a norm what stands below the printed heading of another, or above its own: chunks run over."""
         kept: dict[tuple[str | None, bool, int], _Norm] = {}
+        numbered = [norm for norm in self._norms.values() if _is_numbered(norm.fields)]
+        articles = [*(norm.fields.article for norm in numbered), None]
+        following = {id(norm): articles[place + 1] for place, norm in enumerate(numbered)}
         for key, norm in self._norms.items():
-            kept[key] = norm
             article = norm.fields.article
-            if article is None or norm.fields.is_recital or not article[0].isdigit():
+            own = heading_place(norm.runs[0].text, norm.section, norm.heading) if article else None
+            if own:
+                self._lose(None, article, "section", norm.section, "text stands above the heading: it is set apart")
+                run = norm.runs[0]
+                page = run.shares[0].page
+                above, below = run.text[:own].rstrip(), without_heading(run.text[own:], norm.section, norm.heading)
+                kept[article, True, -1_000_000] = _Norm(
+                    _NOWHERE, None, None, [Run(above, True, [Share(0, len(above), None, True, page)])]
+                )
+                norm.runs[0] = Run(below, False, [Share(0, len(below), None, True, page)])
+            kept[key] = norm
+            if article is None or not _is_numbered(norm.fields):
                 continue
             for number, run in enumerate(norm.runs):
-                found = foreign_heading(run.text, article)
+                found = foreign_heading(run.text, article, following[id(norm)])
                 if found is None:
                     continue
                 place, name = found
                 self._lose(None, article, "section", name, "a chunk runs on into this norm: what follows is set apart")
                 share = Share(0, len(run.text) - place, None, True, run.shares[-1].page)
-                kept[article, True, -1 - number] = _Norm(_NOWHERE, None, [Run(run.text[place:], True, [share])])
-                run.text = run.text[:place]
+                kept[article, True, -1 - number] = _Norm(_NOWHERE, None, None, [Run(run.text[place:], True, [share])])
+                run.cut(place)
         self._norms = kept
 
-    def _hole(self, previous: _Chunk | None, chunk: _Chunk) -> bool:
+    def _hole(self, previous: OldChunk | None, chunk: OldChunk) -> bool:
         """Tell (and report) whether chunks are missing before this one."""
         if not self._has_order or chunk.index is None:
             return False
@@ -306,32 +186,35 @@ class _Rebuilding:
         self._lose(None, chunk.fields.article, "chunk_index", missing, "these chunks are missing")
         return True
 
-    def _extend(self, run: Run, chunk: _Chunk) -> None:
+    def _extend(self, run: Run, previous: OldChunk, chunk: OldChunk) -> None:
         """Add a chunk to the run of the chunk before it."""
         claim, last = chunk.fields.paragraph, run.shares[-1].claim
-        shared = overlap(run.text, chunk.text)
+        # The run may lack a heading that both chunks hold.
+        shared = overlap(run.text, chunk.text) or overlap(previous.text, chunk.text)
         if shared == len(chunk.text) and claim not in (None, last):
             shared = 0  # two Absätze of the same wording share nothing
         if claim in (None, last):
             self._joints[shared > 0] += 1
-        start = len(run.text) - shared if shared else len(run.text) + len(JOINT)
+        start = max(len(run.text) - shared, 0) if shared else len(run.text) + len(JOINT)
         run.text += chunk.text[shared:] if shared else JOINT + chunk.text
         run.shares.append(Share(start, len(run.text), claim, not shared, chunk.page))
 
-    def _across(self, before: _Norm, norm: _Norm, chunk: _Chunk) -> str:
+    def _across(self, before: _Norm, norm: _Norm, previous: OldChunk, chunk: OldChunk) -> str:
         """Return the text of the first chunk of a norm, once what it shares with the norm before is settled.
 
         The printed heading tells where the norm starts. A norm that is known wins over one that is not.
         """
         last = before.runs[-1]
-        shared = overlap(last.text, chunk.text)
+        shared = overlap(last.text, chunk.text) or overlap(previous.text, chunk.text)
         shared = 0 if shared == len(chunk.text) else shared
-        rest = last.text[: len(last.text) - shared]
+        rest = last.text[: max(len(last.text) - shared, 0)]
         if chunk.fields.article is not None and before.fields.article is not None:
             joined = last.text + (chunk.text[shared:] if shared else JOINT + chunk.text)
             found = heading_place(joined, chunk.section, norm.heading)
             if found is not None:
-                last.text = joined[:found].rstrip()
+                last.text = joined
+                last.shares.append(Share(len(joined) - len(chunk.text), len(joined), None, False, chunk.page))
+                last.cut(found)
                 return without_heading(joined[found:], chunk.section, norm.heading)
         if not shared:
             return chunk.text
@@ -346,7 +229,9 @@ class _Rebuilding:
         key = next(key for key, entry in self._norms.items() if entry is norm)
         moved = self._norms.pop(key)
         share = Share(0, shared, None, True, chunk.page)
-        self._norms[None, False, -1 - chunk.row] = _Norm(_NOWHERE, None, [Run(chunk.text[:shared], True, [share])])
+        self._norms[None, False, -1 - chunk.row] = _Norm(
+            _NOWHERE, None, None, [Run(chunk.text[:shared], True, [share])]
+        )
         self._norms[key] = moved
         return chunk.text[shared:]
 
@@ -354,13 +239,9 @@ class _Rebuilding:
 
     def _provision(self, norm: _Norm, style: Style, known_words: Mapping[str, int]) -> Provision:
         fields = norm.fields
-        kind: Kind = "norm"
-        if fields.is_recital:
-            kind = "recital"
-        elif fields.article is None:
+        kind: Kind = "norm" if _is_numbered(fields) else "recital" if fields.is_recital else "annex"
+        if fields.article is None:
             kind = "part"
-        elif not fields.article[0].isdigit():
-            kind = "annex"
         absaetze = []
         for segment in merge(self._segments(norm, kind)):
             blocks = tuple(self._blocks(segment, fields.article, known_words))
@@ -391,6 +272,7 @@ class _Rebuilding:
 
     def _blocks(self, segment: Segment, article: str | None, known_words: Mapping[str, int]) -> Iterator[Block]:
         text = segment.text.strip(" \t\n\ue000\ue001")
+        segment.has_hole |= "\ue000" in text and not self._has_order
         if "\ue000" in text and self._joints[True] >= max(2, self._joints[False]):
             reason = "chunks meet without an overlap, as others have it: text may be missing"
             self._lose(None, article, "chunk_text", segment.number, reason)
@@ -412,12 +294,12 @@ class _Rebuilding:
     def _act(self, style: Style, provisions: tuple[Provision, ...]) -> Act:
         first = self._rows[0].fields
         celex = self._law.celex if self._law else None
-        years = {_integer(row.payload, "year") for row in self._rows}
+        years = {integer(row.payload, "year") for row in self._rows}
         return Act(
             document_id=celex or self._document_id or None,
             code=self._code or None,
             short=first.regulation_short if self._code else None,
-            name=first.regulation_name if self._code else None,
+            name=next((row.fields.regulation_name for row in self._rows if row.fields.regulation_name), None),
             style=style,
             date=None,
             language=self._same("language") or "de",
@@ -438,50 +320,18 @@ class _Rebuilding:
         return tuple(sorted(found))
 
 
-# --- Texts ---------------------------------------------------------------------------------------------------------
+def _is_numbered(fields: LegacyFields) -> bool:
+    """Whether this is a § or Artikel: no recital, annex or unknown norm."""
+    return fields.article is not None and fields.article[0].isdigit() and not fields.is_recital
 
 
-def _chain(chunks: Sequence[_Chunk]) -> list[_Chunk] | None:
-    """Return the chunks in the one order in which each repeats the end of the one before, or None."""
-    following: dict[int, int] = {}
-    for i, before in enumerate(chunks):
-        for j, after in enumerate(chunks):
-            if i != j and overlap(before.text, after.text):
-                if i in following or j in following.values():
-                    return None
-                following[i] = j
-    starts = set(range(len(chunks))) - set(following.values())
-    if len(starts) != 1 or len(following) != len(chunks) - 1:
-        return None
-    at = starts.pop()
-    chain = [chunks[at]]
-    while at in following:
-        at = following[at]
-        chain.append(chunks[at])
-    return chain
+def _run(text: str, chunk: OldChunk, *, after_hole: bool) -> Run:
+    claim = chunk.fields.paragraph
+    if f"({claim})" in chunk.text and f"({claim})" not in text:
+        claim = None  # the field means an Absatz of the norm before, whose end the chunk holds too
+    return Run(text, after_hole, [Share(0, len(text), claim, True, chunk.page)])
 
 
-def _norm_order(fields: LegacyFields) -> tuple[Any, ...]:
-    """Return where a norm stands in a law: recitals, norms by number, annexes, then text without a norm."""
-
-    def numbers(text: str | None) -> tuple[tuple[int, int, str], ...]:
-        parts = re.findall(r"\d+|[^\d\s.]+", text or "")
-        return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
-
-    article = fields.article
-    rank = 3 if article is None else 0 if fields.is_recital else 1 if article[0].isdigit() else 2
-    return rank, numbers(article), numbers(fields.paragraph)
-
-
-def _run(text: str, chunk: _Chunk, *, after_hole: bool) -> Run:
-    return Run(text, after_hole, [Share(0, len(text), chunk.fields.paragraph, True, chunk.page)])
-
-
-def _integer(payload: Mapping[str, Any], name: str) -> int | None:
-    text = (payload_text(payload, name) or "").removesuffix(".0")
-    return int(text) if text.isdecimal() else None
-
-
-def _canonical(chunks: Iterable[_Chunk]) -> bytes:
+def _canonical(chunks: Iterable[OldChunk]) -> bytes:
     rows = [[*c.norm, c.fields.paragraph, c.text] for c in chunks]
     return json.dumps(rows, ensure_ascii=True, separators=(",", ":")).encode()

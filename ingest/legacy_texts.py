@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 SHORTEST_OVERLAP: Final = 20
@@ -25,7 +25,8 @@ _SEPARATOR: Final = re.compile(r"\s*[:–—-]?\s*")
 _LONGEST_HEADING: Final = 400
 # A heading of a norm is a line without a full stop; "§ 7 gilt entsprechend." is none.
 _HEADING_LINE: Final = re.compile(
-    r"(?<=\n)((?:§|Art(?:ikel|\.)?)\s*(\d+[a-z]{0,2}))(?:[ \t]+(?!Abs|Satz)[^\n]{0,300}[^\W\d_)“])?[ \t]*\n\s*(?=[(„A-ZÄÖÜ\d])"
+    r"(?<=\n)((?:§|Art(?:ikel|\.)?)\s*(\d+[a-z]{0,2}))"
+    r"(?:[ \t]+(?!Abs|Satz)[^\n]{0,300}[^\W\d_)“])?[ \t]*\n\s*(?=[(„A-ZÄÖÜ\d])"
 )
 
 
@@ -65,11 +66,16 @@ def heading_place(text: str, section: str | None, title: str | None) -> int | No
     return found[-1] if len(found) == 1 else None
 
 
-def foreign_heading(text: str, article: str) -> tuple[int, str] | None:
-    """Return where a text of `article` prints the heading of another norm on a line of its own, and its name."""
-    own = article.split()[0]
-    match = next((found for found in _HEADING_LINE.finditer(text) if found[2] != own), None)
-    return (match.start(), match[1]) if match else None
+def foreign_heading(text: str, article: str, following: str | None) -> tuple[int, str] | None:
+    """Return where a text of `article` prints the heading of the next norm on a line of its own, and its name.
+
+    The next norm lies behind `article`, and not behind `following`, which the chunks name next.
+    """
+    for found in _HEADING_LINE.finditer(text):
+        is_next = following is None or _order(found[2]) <= _order(following)
+        if _order(article.split()[0]) < _order(found[2]) and is_next:
+            return found.start(), found[1]
+    return None
 
 
 def _heading_end(text: str, start: int, section: str, title: str | None) -> int:
@@ -125,6 +131,12 @@ class Run:
     after_hole: bool = False
     shares: list[Share] = field(default_factory=list)
 
+    def cut(self, at: int) -> None:
+        """Take out what stands from `at` on; a chunk that reaches beyond may mean an Absatz of what is taken out."""
+        self.text = self.text[:at].rstrip()
+        inside = [share for share in self.shares if share.start < at] or self.shares[:1]
+        self.shares = [share if share.end <= at else replace(share, claim=None) for share in inside]
+
 
 @dataclass(slots=True)
 class Segment:
@@ -142,13 +154,21 @@ class Segment:
 
 @dataclass(slots=True)
 class _Open:
-    """The segment that is being read: its number, what the last chunk claims, and where its text starts."""
+    """The segment that is being read: its number, what the last chunk claims, and where it starts.
+
+    Its text starts at `text`, behind the printed number, unless the number turns out not to be certain.
+    """
 
     number: str | None
     claim: str | None
     start: int
+    text: int
     page: int | None
     contradiction: str | None = None
+
+    def doubt(self, contradiction: str) -> None:
+        """Leave the Absatz unknown; its printed number is text then."""
+        self.number, self.text, self.contradiction = None, self.start, contradiction
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +195,7 @@ def split_run(run: Run) -> list[Segment]:
     segments: list[Segment] = []
 
     def close(end: int) -> None:
-        text = run.text[opened.start : end]
+        text = run.text[opened.text : end]
         segments.append(Segment(opened.number, text, opened.page, contradiction=opened.contradiction))
 
     events = sorted(
@@ -192,18 +212,17 @@ def split_run(run: Run) -> list[Segment]:
             if follows or (named and number.number != opened.number) or (is_higher and number.at_line):
                 close(number.start)
                 page = holders[-1].page if holders else opened.page
-                opened = _Open(number.number, number.number, number.end, page)
+                opened = _Open(number.number, number.number, number.start, number.end, page)
             elif is_higher:
-                opened.contradiction = f"{before} / {number.number}"
-                opened.number = None
+                opened.doubt(f"{before} / {number.number}")
         if share is None or share.claim in (opened.number, opened.claim) or _prints(printed, share):
             continue
         if share.is_joint:
             close(share.start)
-            opened = _Open(share.claim, share.claim, share.start, share.page)
+            opened = _Open(share.claim, share.claim, share.start, share.start, share.page)
         elif share.claim is not None:
-            opened.contradiction = f"{opened.claim or 'none'} / {share.claim}"
-            opened.number, opened.claim = None, share.claim
+            opened.doubt(f"{opened.claim or 'none'} / {share.claim}")
+            opened.claim = share.claim
     close(len(run.text))
     segments = [segment for segment in segments if segment.text.strip(" \t\n" + _MARKS)]
     if segments and run.after_hole and not (printed and printed[0].start == 0):
@@ -216,10 +235,10 @@ def _first_segment(run: Run, first: Share, printed: list[_Printed]) -> _Open:
     if at_start is None:
         # A number that the first chunk prints further on is not that of its beginning.
         number = None if _prints(printed, first) else first.claim
-        return _Open(number, number, 0, first.page)
+        return _Open(number, number, 0, 0, first.page)
     if first.claim in (None, at_start.number) or any(p.number == first.claim for p in printed if p.end <= first.end):
-        return _Open(at_start.number, at_start.number, at_start.end, first.page)
-    return _Open(None, first.claim, 0, first.page, f"{first.claim} / {at_start.number}")
+        return _Open(at_start.number, at_start.number, 0, at_start.end, first.page)
+    return _Open(None, first.claim, 0, 0, first.page, f"{first.claim} / {at_start.number}")
 
 
 def _printed(text: str) -> Iterator[_Printed]:

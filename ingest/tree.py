@@ -42,7 +42,8 @@ class Provision:
     """One § or Artikel, recital, annex or named part, in document order.
 
     `article` is the bare number ("38", "312a") or the name of the part ("Anhang I", "Präambel"). A provision without
-    Absätze is a tombstone: repealed, or a collapsed range; it stays in the inventory but gives no chunk.
+    Absätze is a tombstone: repealed, or a collapsed range; it stays in the inventory but gives no chunk. German statutes
+    cite an item with the Satz its list hangs on (`satz_before_items`), whether they have § or Artikel; EU acts do not.
     """
 
     kind: Kind
@@ -52,6 +53,7 @@ class Provision:
     context: tuple[str, ...] = ()
     absaetze: tuple[Absatz, ...] = ()
     footnotes: tuple[str, ...] = ()
+    satz_before_items: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,18 +14,24 @@ from ingest.tree import Absatz, Provision
 WIDTH, HEIGHT = 595.0, 842.0
 MARGIN = 60.0
 _TOP, _PITCH, _GAP, _SIZE = 780.0, 11.0, 15.0, 8.0
+_SMALL = 5.0
 _ADVANCE = 0.6 * _SIZE  # all signs of Courier are as wide
 _RIGHT = WIDTH - MARGIN
 
 
 @dataclass(frozen=True)
 class Row:
-    """A printed line: `left` in points (None is centred), with paragraph space above or not, bold or not."""
+    """A printed line: `left` in points (None is centred), with paragraph space above or not, bold or not.
+
+    `note` and `mark` are small raised signs before and after it.
+    """
 
     text: str
     left: float | None = MARGIN
     gap: bool = True
     bold: bool = False
+    note: str = ""
+    mark: str = ""
 
 
 def centred(text: str, *, bold: bool = True) -> Row:
@@ -49,7 +55,12 @@ def press(*pages: Iterable[Row]) -> bytes:
         baseline = _TOP
         for row in rows:
             baseline -= _GAP if row.gap else _PITCH
-            _print(document, page, fonts[row.bold], row, baseline)
+            if row.note:
+                _print(document, page, fonts[False], Row(row.note, MARGIN - 15), baseline + 3, size=_SMALL)
+            left = _print(document, page, fonts[row.bold], row, baseline)
+            if row.mark:
+                end = left + len(row.text) * _ADVANCE
+                _print(document, page, fonts[False], Row(row.mark, end), baseline + 3, size=_SMALL)
         pdfium.FPDFPage_GenerateContent(page)
     buffer = io.BytesIO()
     document.save(buffer)
@@ -58,9 +69,14 @@ def press(*pages: Iterable[Row]) -> bytes:
 
 
 def _print(
-    document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, font: pdfium.FPDF_FONT, row: Row, baseline: float
-) -> None:
-    text = pdfium.FPDFPageObj_CreateTextObj(document, font, _SIZE)
+    document: pypdfium2.PdfDocument,
+    page: pypdfium2.PdfPage,
+    font: pdfium.FPDF_FONT,
+    row: Row,
+    baseline: float,
+    size: float = _SIZE,
+) -> float:
+    text = pdfium.FPDFPageObj_CreateTextObj(document, font, size)
     encoded = ctypes.create_string_buffer(row.text.encode("utf-16-le") + b"\x00")
     pdfium.FPDFText_SetText(text, ctypes.cast(encoded, pdfium.FPDF_WIDESTRING))
     left = row.left
@@ -70,6 +86,7 @@ def _print(
         left = (WIDTH - (edges[2].value - edges[0].value)) / 2
     pdfium.FPDFPageObj_Transform(text, 1, 0, 0, 1, left, baseline)
     pdfium.FPDFPage_InsertObject(page, text)
+    return left
 
 
 # --- Whole acts ----------------------------------------------------------------------------------------------------

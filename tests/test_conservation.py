@@ -70,6 +70,7 @@ def gii_source(root: etree._Element) -> Source:
         for block in blocks:
             # Numbers of Absätze stand at the start of a block and after line breaks, which leave no trace in its text.
             declared += sum(len(letters(number)) for number in re.findall(r"\(\d+[a-z]*\)", block))
+            declared += len(letters(block.partition("-----")[2]))  # a footnote printed under the text
             declared += len(letters(block)) if len(block) < 200 and any(word in block for word in GONE) else 0
     return Source("".join(texts), declared)
 

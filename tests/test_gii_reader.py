@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ingest.chunker import Chunk
-from ingest.compose import compose, write_sub
+from ingest.compose import compose, compose_absatz, write_sub
 from ingest.documents import load_file
 from ingest.sources.gii import read_gii
 from ingest.tree import Act, Provision
@@ -189,3 +189,44 @@ def test_a_raised_figure_inside_a_sentence_is_text() -> None:
     block = only('<P>Licht in Gruppen (Fl.<SUP class="Rec">2</SUP>/Blz. <SUP class="Rec">2</SUP>) zeigen.</P>')
     assert block.absaetze[0].blocks[0].text == "Licht in Gruppen (Fl.2/Blz. 2) zeigen."
     assert block.absaetze[0].blocks[0].sentences == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("<P>(1) Eins.</P><P>(7) - (10) (weggefallen)</P>", [("1", "Eins.")]),
+        (
+            "<P>(1) Eins. <BR/>----- <DL><DT>*)</DT><DD><LA>Fußnote.</LA></DD></DL></P><P>(2) Zwei.</P>",
+            [("1", "Eins."), ("2", "Zwei.")],
+        ),
+        (
+            "<P>Es gilt <DL><DT>6.</DT><DD><DL><DT>a)</DT><DD><LA>Rot,</LA></DD></DL></DD></DL></P>",
+            [(None, "Es gilt\n6.\na) Rot,")],  # an item that begins with a list keeps both labels
+        ),
+    ],
+)
+def test_kinds_that_an_audit_of_all_federal_law_found(content: str, expected: list[tuple[str | None, str]]) -> None:
+    assert texts(only(content)) == expected
+
+
+def test_an_annex_counts_no_sentences_and_no_row_numbers() -> None:
+    """Tariffs and forms number their rows "(20)", "(40)"; headings and rows have no Satz."""
+    content = "<P>Teil A. Gebühren. <DL><DT>1.</DT><DD><LA>Rot.</LA></DD></DL></P><P>(20) Zeile.</P><P>(20) Zeile.</P>"
+    annex = only(content, "Anlage 1")
+    assert [absatz.number for absatz in annex.absaetze] == [None]
+    composed = compose_absatz(annex, annex.absaetze[0])
+    assert [write_sub(u.path) for u in composed.units] == ["Nr. 1"]
+
+
+def test_an_article_of_german_law_cites_the_satz_before_its_numbers() -> None:
+    content = "<P>(1) Das gilt. Ferner gilt <DL><DT>1.</DT><DD><LA>Rot,</LA></DD></DL>nicht aber Blau.</P>"
+    article = only(content, "Art 104b")
+    composed = compose_absatz(article, article.absaetze[0])
+    assert "Satz 2 Nr. 1" in [write_sub(u.path) for u in composed.units]
+
+
+def test_an_absatz_that_begins_with_a_list_counts_it_to_its_first_sentence() -> None:
+    content = "<P>(3) <DL><DT>1.</DT><DD><LA>Märkte,</LA></DD></DL>sind hier verboten. Sonst sind sie erlaubt.</P>"
+    first = only(content)
+    found = {write_sub(u.path) for u in compose_absatz(first, first.absaetze[0]).units}
+    assert found == {"Satz 1", "Satz 1 Nr. 1", "Satz 2"}

@@ -66,10 +66,8 @@ def test_data_outlives_the_server_and_it_stops_with_its_user(home: Path) -> None
         with tables.begin() as connection:
             connection.execute(sa.text("CREATE TABLE kept (n int); INSERT INTO kept VALUES (3)"))
     assert _server_process(home) is None
-    started = time.perf_counter()
     with open_tables(home=home) as tables, tables.begin() as connection:
         assert connection.execute(sa.text("SELECT n FROM kept")).scalars().all() == [3]
-    assert time.perf_counter() - started < 5, "a start and a stop are what every command pays"
 
 
 def test_two_users_share_a_server_and_the_last_one_stops_it(home: Path) -> None:

@@ -189,11 +189,14 @@ def test_a_page_of_garbage_is_refused_and_the_others_are_read() -> None:
 def test_a_hostile_text_takes_no_longer_than_its_length_says(profile: Profile, unit: str) -> None:
     def seconds(length: int) -> float:
         text = unit * (length // len(unit))
-        begin = time.perf_counter()
-        clean(text, profile)
-        find_debris(text)
-        garbage_reason(text)
-        return time.perf_counter() - begin
+        runs = []
+        for _ in range(2):
+            begin = time.process_time()
+            clean(text, profile)
+            find_debris(text)
+            garbage_reason(text)
+            runs.append(time.process_time() - begin)
+        return min(runs)
 
     seconds(1_000)
     assert seconds(200_000) < 40 * max(seconds(20_000), 0.02)  # ten times the length; 40 for a busy machine

@@ -97,7 +97,8 @@ _DEEPEST = 120
 BREAK = "\ue000"
 # Where the number of a footnote stood: no blank is left before the punctuation after it.
 _NOTE = "\ue001"
-_BEFORE_PUNCTUATION = re.compile(rf"\s*{_NOTE}[\s{_NOTE}]*(?=[,;.:!?)\]“”’])")
+_BRACKETED_NOTE = re.compile(rf"\(\s*{_NOTE}\s*\)")
+_PUNCTUATION = tuple(",;.:!?)]“”’")
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +375,7 @@ class _Walk:
         text.marker += "".join(inner.pieces)
 
     def _is_note(self, anchor: html.HtmlElement, text: _Text) -> bool:
-        """Take an anchor that is the number of a footnote out of the text, with the brackets around it."""
+        """Take an anchor that is the number of a footnote out of the text; a mark stays until the line is clean."""
         target = anchor.get("href") or ""
         if _NOTE_NUMBER.fullmatch(_clean("".join(anchor.itertext()))) is None:
             return False
@@ -384,14 +385,15 @@ class _Walk:
             text.notes.append(match[1])
         else:
             return False
-        before = "".join(text.pieces).rstrip()
-        if before.endswith("(") and (anchor.tail or "").lstrip().startswith(")"):
-            text.pieces[:] = [before[:-1]]
-            anchor.tail = (anchor.tail or "").lstrip()[1:]
         text.pieces.append(_NOTE)
         return True
 
 
 def _clean(text: str) -> str:
     text = _PICTURE.sub("", _AMENDMENT_MARK.sub("", text))
-    return clean_inline(_BEFORE_PUNCTUATION.sub("", text).replace(_NOTE, ""))
+    if _NOTE not in text:
+        return clean_inline(text)
+    cleaned, *others = _BRACKETED_NOTE.sub(_NOTE, text).split(_NOTE)
+    for other in others:
+        cleaned = (cleaned.rstrip() if other.lstrip().startswith(_PUNCTUATION) else cleaned) + other
+    return clean_inline(cleaned)

@@ -28,8 +28,10 @@ _SKIPPED = frozenset(
     {"kommentar", "FnR", "FnArea", "Footnotes", "Footnote", "TOC", "IMG", "FILE", "ABWFORMAT", "Split"}
 )
 
-_ABSATZ = re.compile(r"\((\d{1,3}[a-z]{0,2})\)[ ]?")
-_ABSATZ_AT_BREAK = re.compile(_BREAK + r"\s*(?=\(\d{1,3}[a-z]{0,2}\))")
+_ABSATZ = re.compile(r"\((\d{1,2}[a-z]{0,2})\)[ ]?")
+_ABSATZ_AT_BREAK = re.compile(_BREAK + r"\s*(?=\(\d{1,2}[a-z]{0,2}\))")
+# A footnote that older files print under the text: a rule of hyphens, then its mark.
+_FOOTNOTE_RULE = re.compile(r"(?:^|\s)-{5,}\s*(?:$|(?=\*|\d+\)))")
 _PARAGRAPH_ENBEZ = re.compile(r"§\s*(\d.*)$")
 _ARTICLE_ENBEZ = re.compile(r"Art(?:ikel|\.)?\s*([\dIVXLC].*)$")
 _ARTICLE_DIVISION = re.compile(r"Art(?:ikel|\.)?\s*(\d+[a-z]*|[IVXLC]+)$")
@@ -37,7 +39,7 @@ _COLLAPSED = re.compile(r"(?:\(X{2,}\)\s*)?(?:§§|Art(?:ikel|\.)?)\s*(\S+)\s*(?
 _NOT_REPRODUCED = re.compile(r"\(?X{3,}\)?\s*")
 _ANNEX = re.compile(r"((?:Anlage|Anhang)(?:\s+(?!zu\b)[A-Z]{0,2}[\d.]*[0-9A-Za-z.]*)?)\s*(.*)$")
 _GONE = re.compile(
-    r"[-–—.\s]*$|(?:(?:bis|und|u\.|,)\s*\(?\d+\w*\)?\s*)*"
+    r"[-–—.\s]*$|(?:(?:bis|und|u\.|,|[-–—])\s*\(?\d+\w*\)?\s*)*"
     r"[(\[]?\s*(?:weggefallen|aufgehoben|gestrichen|entfällt|entfallen|unbesetzt|frei)\s*[)\]]?[.;,]?\s*$"
 )
 _SKIPPED_PARTS = ("Inhaltsübersicht", "Inhaltsverzeichnis", "Gliederung", "Inhalt")
@@ -135,7 +137,12 @@ def _provision(
     divisions: Sequence[_Division],
 ) -> Provision:
     kind, article, style, rest = _designation(enbez, divisions)
-    absaetze = tuple(_absaetze(content, style)) if content is not None and not _is_collapsed(enbez) else ()
+    footnotes = list(_footnotes(norm))
+    absaetze: tuple[Absatz, ...] = ()
+    if content is not None and not _is_collapsed(enbez):
+        absaetze = tuple(_absaetze(content, style, footnotes))
+        if kind != "norm" and not _counts_up(absaetze):  # "(n)" of rows and form fields, no Absätze
+            absaetze = tuple(_absaetze(content, style, [], numbered=False))
     if _is_repealed(absaetze):
         absaetze = ()
     return Provision(
@@ -146,7 +153,8 @@ def _provision(
         # Annexes follow the last division but belong to none.
         context=() if kind == "annex" else tuple(" ".join(p for p in (d.name, d.title) if p) for d in divisions),
         absaetze=absaetze,
-        footnotes=tuple(_footnotes(norm)),
+        footnotes=tuple(footnotes),
+        satz_before_items=True,
     )
 
 
@@ -173,18 +181,16 @@ def _is_collapsed(enbez: str) -> bool:
 
 
 def _qualify_articles(provisions: list[Provision]) -> list[Provision]:
-    """Give a § that stands under an Artikel its Artikel ("229 § 5"), where § numbers start anew in each Artikel.
+    """Give a § that stands under an Artikel its Artikel: "229 § 5" of the EGBGB is cited as Art. 229 § 5.
 
     So the EGBGB and the Artikelgesetze (corpus README 1) keep one Fundstelle a norm. Named parts take the style of
     the act, so that `Präambel GG` stands beside `Art. 1 GG`.
     """
-    doubled = {a for a, n in Counter(p.article for p in provisions if p.style == "paragraph").items() if n > 1}
     style = _majority_style(provisions)
-    restarts = any(p.kind == "norm" and p.article in doubled and _article_above(p) for p in provisions)
     result = []
     for provision in provisions:
         above = _article_above(provision)
-        if restarts and provision.kind == "norm" and provision.style == "paragraph" and above:
+        if provision.kind == "norm" and provision.style == "paragraph" and above:
             provision = replace(provision, article=f"{above} § {provision.article}", style="article")
         elif provision.kind != "norm":
             provision = replace(provision, style=style)
@@ -226,23 +232,42 @@ def _footnotes(norm: etree._Element) -> Iterator[str]:
 # --- Absätze -------------------------------------------------------------------------------------------------------
 
 
-def _absaetze(content: etree._Element, style: Style) -> Iterator[Absatz]:
+def _absaetze(
+    content: etree._Element, style: Style, footnotes: list[str], *, numbered: bool = True
+) -> Iterator[Absatz]:
     """Split the text of a norm into its Absätze: a new one starts at "(n)" where a block of running text starts.
 
-    Inside an open quotation "(n)" belongs to the quoted act (CITATIONS.md hard case 13).
+    Inside an open quotation "(n)" belongs to the quoted act (CITATIONS.md hard case 13). A footnote printed under the
+    text is put on `footnotes`.
     """
     blocks = [part for block in _blocks(content, (), style) for part in _split_at_breaks(block)]
     quoted = _inside_quotation(blocks)
     number: str | None = None
     current: list[Block] = []
+    in_footnote = False
     for block, is_quoted in zip(blocks, quoted, strict=True):
-        match = None if block.path or block.marker or is_quoted else _ABSATZ.match(block.text)
+        match = None if not numbered or block.path or block.marker or is_quoted else _ABSATZ.match(block.text)
         if match:
             yield from _finished(number, current)
             number, current = match[1], []
             block = _cut(block, match.end())
+            in_footnote = False
+        if in_footnote:
+            footnotes.append(f"{block.marker} {block.text}".strip())
+            continue
+        if rule := _FOOTNOTE_RULE.search(block.text):
+            in_footnote = True
+            footnotes.extend(text for text in [block.text[rule.end() :].strip()] if text)
+            block = replace(block, text=block.text[: rule.start()].rstrip())
         current.append(replace(block, quoted=True, path=()) if is_quoted else block)
     yield from _finished(number, current)
+
+
+def _counts_up(absaetze: Sequence[Absatz]) -> bool:
+    """Whether numbered Absätze begin with 1 and go up, as those of a norm do."""
+    numbers = [absatz.number for absatz in absaetze if absatz.number is not None]
+    keys = [(int(re.sub(r"\D", "", number)), re.sub(r"\d", "", number)) for number in numbers]
+    return not keys or (keys[0][0] == 1 and keys == sorted(set(keys)))
 
 
 def _finished(number: str | None, blocks: Sequence[Block]) -> Iterator[Absatz]:
@@ -350,7 +375,11 @@ def _list_blocks(definition_list: etree._Element, path: Path, style: Style) -> I
             before = step or before
         elif tag == "DD":
             for block in _blocks(child, item_path, style):
-                yield replace(block, marker=marker) if marker else block
+                if marker and block.marker:  # the item begins with a list of its own
+                    yield Block("", item_path, marker)
+                elif marker:
+                    block = replace(block, marker=marker)
+                yield block
                 marker = ""
             if marker:
                 yield Block("", item_path, marker)

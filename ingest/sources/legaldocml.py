@@ -437,6 +437,8 @@ def _tokens(element: etree._Element, reader: _Reader) -> Iterator[str | etree._E
             yield child
         elif name and name not in _SKIPPED:
             yield from _tokens(child, reader)
+            if name == "num":  # numbers inside quotations stand before their text, apart only by markup
+                yield " "
         if child.tail:
             yield child.tail
 

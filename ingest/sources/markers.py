@@ -8,7 +8,7 @@ from normalize.units import Path, Step
 _NUMBER = re.compile(r"\(?(\d+[a-z]{0,3})[.)]?\)?$")
 _LETTER = re.compile(r"\(?([a-z]{1,3})[).]?$")
 _CAPITAL = re.compile(r"\(?([A-Z])[).]?$")
-_ROMAN = re.compile(r"\(?([ivxl]+)[).]?$")
+_ROMAN = re.compile(r"\(?([ivxl]+)([a-h]?)[).]?$")
 _BIG_ROMAN = re.compile(r"\(?([IVXL]+)[).]?$")
 _DASHES = {"-", "–", "—", "―", "‒"}
 _ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50}
@@ -29,7 +29,7 @@ def read_marker(marker: str, style: Style, parent: Path, before: Step | None) ->
         return Step("nummer", match[1])
     if _is_roman_item(text, style, parent, before):
         match = _ROMAN.match(text)
-        return Step("ziffer", match[1]) if match else None
+        return Step("ziffer", match[1] + match[2]) if match else None
     if match := _LETTER.match(text):
         return _letter_step(match[1], before)
     if match := _BIG_ROMAN.match(text):
@@ -44,9 +44,13 @@ def _is_roman_item(text: str, style: Style, parent: Path, before: Step | None) -
     if match is None:
         return False
     if before is not None:
-        return before.level == "ziffer" and roman_value(match[1]) == roman_value(before.value) + 1
+        last = _ROMAN.match(before.value) if before.level == "ziffer" else None
+        if last is None:
+            return False
+        step = roman_value(match[1]) - roman_value(last[1])
+        return step == 1 or (step == 0 and match[2] > last[2])  # iia) was inserted behind ii)
     below_letter = bool(parent) and parent[-1].level in ("buchstabe", "doppelbuchstabe")
-    return match[1] == "i" and (style == "article" or below_letter)
+    return match[1] == "i" and not match[2] and (style == "article" or below_letter)
 
 
 def _letter_step(letters: str, before: Step | None) -> Step:

@@ -29,7 +29,7 @@ _RANKS = ("buch", "teil", "part", "titel", "title", "kapitel", "chapter", "absch
 # What follows a citation in running text; a heading never begins so.
 _CITED_ON = re.compile(
     r"(?:Abs\b|Absatz|Absätze|Satz|Nr\b|Nummer|lit\b|Buchst|Unterabs|Halbsatz|und|oder|bis|sowie|ff?\b|i\.|in Verb|"
-    r"Alt\b|paragraph|point|and|or|to|of|des|der|dieses|dieser)\b|[,;(\[]?\d|[,;.)]"
+    r"Alt\b|paragraph|point|and|or|to|of|des|der|dieses|dieser)\b|[,;(\[]?\d|[,;)§]|\.\S"
 )
 _LONGEST_HEADING = 250
 

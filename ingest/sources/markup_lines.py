@@ -20,10 +20,10 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _HASHES = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
 _FENCE_OR_RULE = re.compile(r"\s*(?:`{3,}.*|~{3,}.*|([-*_=])(?:\s*\1){2,}\s*|\|?[\s:|-]*\|[\s:|-]*)$")
 _NOTE = re.compile(r"\[\^([^\]]+)\]:\s*(.*)")
-_NOTE_REFERENCE = re.compile(r"\[\^[^\]]+\]")
+_NOTE_REFERENCE = re.compile(r"\[\^[^\[\]]+\]")
 _BULLET = re.compile(r"[*+-]\s+")
 _QUOTE_MARK = re.compile(r"(?:>\s?)+")
-_LINK = re.compile(r"!?\[([^\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
 _STRONG = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]+?)(?<=[^\s*])\*(?![\w*])|(?<!\w)_(?=\S)([^_]+?)(?<=\S)_(?!\w)")
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|>~§])")
@@ -162,4 +162,4 @@ def _goes_on(current: TextLine, last: str, line: TextLine, apart: bool, width: i
     if item is not None and not item[0].startswith("("):
         # Text after an item goes on with it only if it stands below the item's text, or if the line was full.
         return line.indent > current.indent or (line.indent == current.indent and (is_long or current.indent > 0))
-    return not line.text.startswith(("§", "Artikel ", "Article ", "Art. ")) or is_long
+    return heading_of(line.text, marked=False) is None or is_long

@@ -221,6 +221,8 @@ class _Document:
         following = lines[index + 1] if index + 1 < len(lines) else None
         if following is None or _heading(following) is not None or _GONE.fullmatch(line.text):
             return False
+        if line.apart and not following.apart and split_marker(following.text):
+            return False  # the lead-in of a list
         if provision.heading:
             return not line.apart and not line.level and following.text.startswith("(1)")
         return not line.text.startswith(OPENING_QUOTES)
@@ -242,7 +244,7 @@ class _Document:
             content = absaetze(outlined, provision.style, counts_paragraphs=counts)
         else:
             content = (Absatz(None, placed_blocks(outlined, provision.style)),)
-        yield replace(provision, absaetze=content, footnotes=footnotes)
+        yield replace(provision, absaetze=content, footnotes=footnotes, satz_before_items=not self.is_eu)
 
 
 def _front_article(fields: Mapping[str, str]) -> Provision | None:

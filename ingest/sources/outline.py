@@ -309,7 +309,7 @@ class _Builder:
     def _may_be_first(self, key: tuple[int, str], *, bracketed: bool, depth: int) -> bool:
         if self._style == "paragraph" and depth == 0:
             return True  # in a statute "(1)" is an Absatz and nothing else
-        if not self._parts or not self._parts[-1].blocks:
+        if not self._last_text():
             return key[0] == 1 or bracketed or key[0] <= _LONGEST_JUMP
         if not is_closed(self._last_text()):
             return False  # a lead-in: what follows are its items
@@ -325,7 +325,7 @@ class _Builder:
             return
         last = self._last_text()
         part = self._parts[-1] if self._parts else None
-        if part is not None and part.blocks and is_closed(last) and not text[:1].islower():
+        if part is not None and part.subparagraphs[-1] and is_closed(last) and not text[:1].islower():
             part.subparagraphs.append([])
         self._append(Block(text))
 
@@ -337,8 +337,8 @@ class _Builder:
         self._parts[-1].subparagraphs[-1].append(block)
 
     def _last_text(self) -> str:
-        blocks = self._parts[-1].blocks if self._parts else []
-        return blocks[-1].text if blocks else ""
+        last = next((blocks for blocks in reversed(self._parts[-1].subparagraphs) if blocks), []) if self._parts else []
+        return last[-1].text if last else ""
 
     def finish(self) -> tuple[Absatz, ...]:
         parts = [part for part in self._parts if part.blocks]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.sources.pdf_headings import NORM, division_keyword, is_heading_line, read_norm
+from ingest.sources.pdf_headings import NORM, division_keyword, is_heading_line, read_norm, read_part
 from ingest.sources.pdf_quotations import Placed
 
 _CONTENTS = re.compile(r"(?:Inhaltsübersicht|Inhaltsverzeichnis|Inhalt|Table of contents|Contents)$", re.IGNORECASE)
@@ -18,6 +18,7 @@ _EU_TITLE = re.compile(
     r"(?:(?:DELEGIERTE |DURCHFÜHRUNGS)?(?:VERORDNUNG|RICHTLINIE|BESCHLUSS|ENTSCHEIDUNG|RAHMENBESCHLUSS)|"
     r"(?:COMMISSION |COUNCIL )?(?:DELEGATED |IMPLEMENTING )?(?:REGULATION|DIRECTIVE|DECISION))\b"
 )
+_NOTICE = re.compile(r"(?:Ausfertigungsdatum|Vollzitat|Stand|Textnachweis ab|Fußnote)\b")
 # The institution stands before the recitals, within so many lines.
 _EU_HEAD = 400
 
@@ -110,9 +111,19 @@ def _german_front(placed: Sequence[Placed]) -> Front:
     end = head
     while end < first and (is_heading_line(placed[end].line) or end == head):
         end += 1
-    left_out = [*(("page head", text) for text in texts[:head]), *(("title", text) for text in texts[head:end])]
+    # A database prints its notices (date, full citation, version) before the text.
+    noticed = max((i + 1 for i in range(end, first) if _NOTICE.match(texts[i])), default=0)
+    begin = first if noticed else end
+    named = next((i for i in range(end, first) if read_part(placed[i].line)), None)
+    if named is not None:
+        begin = first = named
+    left_out = [
+        *(("page head", text) for text in texts[:head]),
+        *(("title", text) for text in texts[head:end]),
+        *(("notice", text) for text in texts[end:begin]),
+    ]
     return Front(
-        tuple(texts[:head]), tuple(texts[head:end]), tuple(placed[end:first]), tuple(placed[first:]), tuple(left_out)
+        tuple(texts[:head]), tuple(texts[head:end]), tuple(placed[begin:first]), tuple(placed[first:]), tuple(left_out)
     )
 
 

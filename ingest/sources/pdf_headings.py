@@ -25,6 +25,7 @@ _ANNEX = re.compile(
     r"(Anlage|Anhang|ANHANG|ANLAGE|ANNEX|Annex)(?:\s+([IVXLC]+[a-z]?|[A-Z]?\d+[a-z]?|[A-Z]))?"
     r"(?:\s*(\(?(?:zu|to)\s.*))?$"
 )
+_PART = re.compile(r"(Eingangsformel|Präambel|Vorspruch|Schlussformel)$")
 # What stands beside the number in a citation, and never begins a heading.
 _CITED_ON = re.compile(
     r"(?:Absatz|Abs\.|Absätze|Satz|Sätze|Nummer|Nr\.|Buchstabe|Unterabsatz|paragraph|point|of|und|oder|bis|and|or|to|"
@@ -79,8 +80,8 @@ def read_norm(line: Line, last: str | None) -> NormName | None:
     style = "paragraph" if match[1] == "§" else "article"
     number = match[2].replace(" ", "")
     if match[3] is not None:
-        beside = line.marked and not line.filled and not _CITED_ON.match(match[3]) and counts_on(last, number)
-        return NormName(number, style, match[3]) if beside else None
+        beside = line.marked and not _CITED_ON.match(match[3]) and _not_before(last, number)
+        return NormName(number, style, match[3].lstrip("–-: ")) if beside else None
     if is_heading_line(line) or (line.gap and counts_on(last, number)):
         return NormName(number, style, "")
     return None
@@ -93,6 +94,17 @@ def leads_to_heading(line: Line, below: Line) -> bool:
     return bool(line.centred and line.gap and _LEADING.match(line.text))
 
 
+def read_part(line: Line) -> str | None:
+    """Return the name of a part that is headed by it ("Präambel"), or None."""
+    match = _PART.match(line.text) if is_heading_line(line) else None
+    return match[1] if match else None
+
+
+def _not_before(last: str | None, number: str) -> bool:
+    digits, before = re.match(r"\d+", number), re.match(r"\d+", last or "")
+    return digits is not None and (before is None or int(digits[0]) >= int(before[0]))
+
+
 def counts_on(last: str | None, number: str) -> bool:
     """Tell whether a number begins a count (last is None) or goes on with it: 3 → 3a, 4."""
     digits = re.match(r"\d+", number)
@@ -102,10 +114,13 @@ def counts_on(last: str | None, number: str) -> bool:
     return int(digits[0]) == 1 if before is None else int(digits[0]) - int(before[0]) in (0, 1)
 
 
-def read_annex(line: Line) -> AnnexName | None:
-    """Return the annex that a line names, or None where it is running text."""
+def read_annex(line: Line, *, after_signature: bool) -> AnnexName | None:
+    """Return the annex that a line names, or None where it is running text; there is none after the signatures."""
     match = _ANNEX.match(line.text)
-    if match is None or line.gap is False or not (is_heading_line(line) or line.left > _RIGHT_HALF):
+    if match is None:
+        return None
+    set_apart = line.gap is not False and (is_heading_line(line) or line.left > _RIGHT_HALF)
+    if not (set_apart or after_signature):
         return None
     word = "Anlage" if match[1].casefold() == "anlage" else "Anhang"
     return AnnexName(f"{word} {match[2]}" if match[2] else word, match[3] or "")

@@ -22,20 +22,20 @@ _SCAN_AREA = 0.25
 # So many drawn shapes on a page without text are letters drawn as outlines.
 _OUTLINES = 500
 _END_OF_FILE = b"%%EOF"
+# A file may go on for so many bytes after its end mark (blanks, a mail's remains), but not with a further object.
 _TAIL = 2048
 # Letters and digits that must agree for a clean line to be a printed one.
 _AGREEING = 8
 _BOLD_WEIGHT = 600
 _FONT_NAME = 128
-_NOTE = re.compile(r"\s*(\d{1,3})\s+(?=\S)")
+_NOTE = re.compile(r"\s*\(?\s*(\d{1,3})(?:\s*\)\s*|\s+)(?=\S)")
 # A raised sign is this much lower than the one beside it.
 _RAISED = 0.8
 # A centred line is at least so far in, and at most so far off the middle (points).
 _INDENT = 8.0
 _OFF_CENTRE = 8.0
-# Lines nearer than this are one line with raised signs; distances this often, of the commonest, are usual ones.
+# Lines nearer than this are one line with raised signs.
 _CLOSEST_LINES = 5.0
-_COMMON_PITCH = 0.25
 # Distance of lines, as a multiple of the usual one, from which on a paragraph begins.
 _PARAGRAPH_GAP = 1.15
 
@@ -82,6 +82,11 @@ class _Printed:
     marked: bool
     notes: tuple[str, ...] = ()
 
+    @property
+    def word(self) -> float:
+        """The width of the first word."""
+        return (self.text_left if self.text_left > self.left else self.right) - self.left
+
 
 def read_layout(data: bytes, origin: str) -> list[Line]:
     """Return the lines of a PDF in reading order.
@@ -89,7 +94,8 @@ def read_layout(data: bytes, origin: str) -> list[Line]:
     Raises SourceError naming `origin` if the file is damaged or cut off, and if the words of any page cannot be read
     (a broken text layer, a scan): the message names the pages, since a document with holes must not be ingested.
     """
-    if _END_OF_FILE not in data[-_TAIL:]:
+    end = data.rfind(_END_OF_FILE)
+    if end < 0 or end < len(data) - _TAIL or b" obj" in data[end:]:
         raise SourceError(f"{origin} is cut off (a PDF ends with %%EOF): get the file anew.")
     try:
         document = pypdfium2.PdfDocument(data)
@@ -216,7 +222,11 @@ def _find_notes(layer: pypdfium2.PdfTextPage, lines: Sequence[_RawLine]) -> list
             continue
         baseline = _baseline(layer, line.signs[-1])
         match = _NOTE.match(line.text)
-        if match and (foot is None or baseline < foot) and _is_raised(layer, line.signs[0], line.signs[-1]):
+        if (
+            match
+            and (foot is None or baseline < foot)
+            and _is_raised(layer, line.start + match.start(1), line.signs[-1])
+        ):
             mark = _find_mark(layer, lines[:index], match[1])
             if mark is not None:
                 notes.append(_Note(line.text[match.end() :].strip(), (index,), mark))
@@ -230,13 +240,13 @@ def _find_notes(layer: pypdfium2.PdfTextPage, lines: Sequence[_RawLine]) -> list
 
 
 def _find_mark(layer: pypdfium2.PdfTextPage, lines: Sequence[_RawLine], number: str) -> tuple[int, ...] | None:
-    pattern = re.compile(rf"{number}(?![\w.])")
+    pattern = re.compile(rf"\s*\(?\s*({number})(?:\s*\))?(?![\w.])")
     for line in lines:
         for match in pattern.finditer(line.text):
-            first = line.start + match.start()
-            before = [at for at in line.signs if at < first]
-            if before and _is_raised(layer, first, before[-1]):
-                return tuple(range(first, line.start + match.end()))
+            begin = line.start + match.start()
+            before = [at for at in line.signs if at < begin]
+            if before and _is_raised(layer, line.start + match.start(1), before[-1]):
+                return tuple(range(begin, line.start + match.end()))
     return None
 
 
@@ -317,7 +327,10 @@ def _agrees(clean: str, printed: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """The type area of a document: its margins in points, and the usual distance of lines (0.0 where unknown)."""
+    """The type area of a document: its margins in points, and the usual distance of lines in a paragraph.
+
+    That is how far apart lines are where the next word had no room; 0.0 where no line wraps.
+    """
 
     left: float
     right: float
@@ -330,14 +343,14 @@ class _Column:
         lefts = Counter(round(place.left) for place in places)
         common = [left for left, count in lefts.items() if count * 50 >= len(places)]
         rights = sorted(place.right for place in places)
-        pitches = Counter(
+        right = rights[int(len(rights) * 0.99)]
+        wraps = Counter(
             round((above.last_baseline - below.baseline) * 2) / 2
             for above, below in pairwise(places)
-            if above.last_baseline - below.baseline > _CLOSEST_LINES
+            if above.last_baseline - below.baseline > _CLOSEST_LINES and above.right + below.word > right
         )
-        most = max(pitches.values(), default=0)
-        usual = min((pitch for pitch, count in pitches.items() if count >= most * _COMMON_PITCH), default=0.0)
-        return _Column(float(min(common, default=0)), rights[int(len(rights) * 0.99)], usual)
+        usual = min(wraps, key=lambda pitch: (-wraps[pitch], pitch), default=0.0)
+        return _Column(float(min(common, default=0)), right, usual)
 
 
 def _line(text: str, page: int, places: Sequence[_Printed], above: float | None, column: _Column) -> Line:
@@ -363,5 +376,5 @@ def _line(text: str, page: int, places: Sequence[_Printed], above: float | None,
         filled=last.right > column.right - 0.12 * (column.right - column.left),
         room=column.right - last.right,
         notes=tuple(note for place in places for note in place.notes),
-        word=(first.text_left if first.text_left > first.left else first.right) - first.left,
+        word=first.word,
     )

@@ -17,6 +17,7 @@ from ingest.sources.pdf_headings import (
     leads_to_heading,
     read_annex,
     read_norm,
+    read_part,
 )
 from ingest.sources.pdf_layout import Line
 from ingest.sources.pdf_quotations import Placed, mark_quotations
@@ -137,14 +138,14 @@ class _Writer:
         self._named: _Draft | None = None
         self._artikel: _Draft | None = None
         self._last: dict[Style, str] = {}
-        self._signed = False
+        self._signed: int | None = None  # the page of the signatures
         self._amending_annex = False
 
     def open(self, kind: Kind, article: str, style: Style) -> _Draft:
         """Begin a provision."""
         draft = _Draft(kind, article, style)
         self.drafts.append(draft)
-        self._named, self._division, self._signed = None, None, False
+        self._named, self._division, self._signed = None, None, None
         return draft
 
     def take_preamble(self, lines: Sequence[Placed]) -> None:
@@ -187,6 +188,9 @@ class _Writer:
             return True
         if self._in_annex():
             return False
+        if (name := read_part(line)) is not None:
+            self.open("part", name, "paragraph")
+            return True
         keyword = division_keyword(line)
         if keyword is None:
             return self._norm(line)
@@ -198,10 +202,10 @@ class _Writer:
         if keyword in levels:
             del self._context[levels.index(keyword) :]
         self._context.append((keyword, line.text))
-        self._division, self._named, self._signed = line, None, False
+        self._division, self._named, self._signed = line, None, None
 
     def _annex(self, line: Line) -> bool:
-        found = read_annex(line)
+        found = read_annex(line, after_signature=self._signed is not None)
         if found is None or not self.drafts:
             return False
         if self._amending_annex and found.name.startswith("Anlage"):
@@ -262,12 +266,13 @@ class _Writer:
         if self._in_annex():
             return False
         if _SIGNED.match(line.text):
-            self._signed = True
-        if self._signed:
-            if line.filled and not is_heading_line(line) and not _is_spread(line.text):
-                self.open("part", "Hinweis", "paragraph").lines.append(Placed(line, False))
-            else:
+            self._signed = line.page
+        if self._signed is not None:
+            set_apart = is_heading_line(line) or _is_spread(line.text)
+            if set_apart or (line.page == self._signed and not line.filled):
                 self.signatures.append(line.text)
+            else:
+                self.open("part", "Hinweis", "paragraph").lines.append(Placed(line, False))
             return True
         if line.gap is not False and _CLOSING.match(line.text):
             if self.drafts and self.drafts[-1].article != "Schlussformel":

@@ -39,14 +39,15 @@ def mark_quotations(lines: Sequence[Line]) -> list[Placed]:
 def _quotations(text: str) -> list[tuple[int, int]]:
     """Return the outermost quotations (start, end): each closing mark answers the last open one of its kind.
 
-    Straight marks open after a blank or bracket, and close elsewhere.
+    Straight marks open after a blank or bracket, and close elsewhere; so do “marks” where a text has no German ones.
     """
+    both_ways = '"' if "„" in text else '"“'
     stack: list[tuple[int, bool]] = []
     spans: list[tuple[int, int]] = []
     for match in _MARKS.finditer(text):
         at, straight = match.start(), match[0] == '"'
         before = text[at - 1 : at]
-        if match[0] == "„" or (straight and (not before or before.isspace() or before == "(")):
+        if match[0] == "„" or (match[0] in both_ways and (not before or before.isspace() or before == "(")):
             stack.append((at, straight))
             continue
         answered = next((i for i in range(len(stack) - 1, -1, -1) if stack[i][1] == straight), None)

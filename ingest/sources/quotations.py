@@ -12,7 +12,6 @@ OPENING_QUOTES = ("„", "‘", "“", "‚", "»")
 # Not the apostrophe of "Member States’ law", unless it ends a sentence or bracket.
 _CLOSING_QUOTE = re.compile(r"(?<!s)’(?!\w)|s’(?=[.,;:)\]”’]|$)|’(?=\s\()")
 _QUOTED_SENTENCE = re.compile("[.;:!?][“”’«][.,;]?$")
-_LONGEST_QUOTE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +26,12 @@ class Quotable:
 
 def quoted_lines(lines: Sequence[Quotable]) -> frozenset[int]:
     """Return the indexes of the lines that are wholly wording of another act."""
+    first = [f"{line.marker} {line.text}".strip()[:1] if line.begins else "" for line in lines]
+    ends = {mark: _ends(lines, mark) for mark in OPENING_QUOTES if mark in first}
     inside: set[int] = set()
     index = 0
     while index < len(lines):
-        end = _end_of_quote(lines, index)
+        end = ends[first[index]][index] if first[index] in ends else None
         if end is not None and (end > index or _is_wholly_quoted(lines[index])):
             inside.update(range(index, end + 1))
             index = end
@@ -43,21 +44,25 @@ def _is_wholly_quoted(line: Quotable) -> bool:
     return line.marker.startswith(OPENING_QUOTES) or _QUOTED_SENTENCE.search(line.text) is not None
 
 
-def _end_of_quote(lines: Sequence[Quotable], start: int) -> int | None:
-    first = f"{lines[start].marker} {lines[start].text}".strip()[:1]
-    if not first or first not in OPENING_QUOTES or not lines[start].begins:
-        return None
-    depth = 0
-    for index in range(start, min(start + _LONGEST_QUOTE, len(lines))):
-        line = lines[index]
-        text = f"{line.marker} {line.text}"
-        if index > start and line.head and not text.strip().startswith(first):
-            return None
-        opened, closed = _marks(text, first)
-        depth += opened - closed
-        if depth <= 0:
-            return index
-    return None
+def _ends(lines: Sequence[Quotable], mark: str) -> list[int | None]:
+    """For each line, return the line that ends a quotation which begins there: the first that leaves nothing open."""
+    balance = [0]
+    heads = [0]
+    for line in lines:
+        opened, closed = _marks(f"{line.marker} {line.text}", mark)
+        balance.append(balance[-1] + opened - closed)
+        heads.append(heads[-1] + (line.head and not line.text.startswith(mark)))
+    ends: list[int | None] = [None] * len(lines)
+    lower: list[int] = []  # ends of lines, by falling balance: the next one not above the balance before a line
+    for index in range(len(lines), -1, -1):
+        while lower and balance[lower[-1]] > balance[index]:
+            lower.pop()
+        if index < len(lines) and lower:
+            end = lower[-1] - 1
+            no_head_between = heads[end + 1] == heads[index + 1]
+            ends[index] = end if no_head_between else None
+        lower.append(index)
+    return ends
 
 
 def _marks(text: str, opening: str) -> tuple[int, int]:
