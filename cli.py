@@ -26,6 +26,7 @@ from backends.tables.upgrade import is_current, upgrade
 from backends.vectors import open_store
 from backends.vectors.store import VectorStore
 from ingest.documents import load_file
+from ingest.fetch import OFFICIAL, fetch
 from ingest.known_laws import known_laws
 from ingest.manifest import Manifest, read_manifest
 from ingest.prune import prune as prune_collection
@@ -61,9 +62,11 @@ app = typer.Typer(
 db = typer.Typer(no_args_is_help=True, help="The database: create and upgrade the tables.")
 controls = typer.Typer(no_args_is_help=True, help="The controls: bring them in, bring them out.")
 app.add_typer(db, name="db")
+sources = typer.Typer(no_args_is_help=True, help="Official sources: get the file of a law.")
 relinking = typer.Typer(invoke_without_command=True, help="Link the controls to the chunks their texts quote.")
 app.add_typer(controls, name="controls")
 app.add_typer(relinking, name="relink")
+app.add_typer(sources, name="sources")
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object (or JSON lines) on standard output.")]
 CollectionName = Annotated[str, typer.Option("--collection", "-c", help="Name of the collection.")]
@@ -262,11 +265,13 @@ def rollback(
 
 @app.command()
 def chunk(
-    file: Annotated[Path, typer.Argument(help="A law in gii-norm XML or an EU act in Formex XML.")],
+    file: Annotated[Path, typer.Argument(help="A law, an EU act or a catalog of controls in any format read here.")],
+    code: Annotated[str | None, typer.Option("--code", help="Its code, where the file does not say it.")] = None,
+    document_id: Annotated[str | None, typer.Option("--id", help="Its id, where the file does not say it.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Print the chunks of one file: JSON lines with one contract payload each. Needs no store."""
-    loaded = load_file(file, LawTable.builtin())
+    loaded = load_file(file, LawTable.builtin(), code=code, document_id=document_id)
     payloads = (made.payload for made in loaded.chunks())
     if as_json:
         for payload in payloads:
@@ -389,6 +394,19 @@ def normalize(
             printing.print_converted(row)
     if refused:
         raise typer.Exit(3)
+
+
+@sources.command("fetch")
+def sources_fetch(
+    code: Annotated[str, typer.Argument(help="A federal law as its site names it (bdsg), or a CELEX number.")],
+    to: Annotated[Path, typer.Option("--to", help="Folder for the file.")] = Path(),
+    language: Annotated[str, typer.Option("--language", help="Language of an EU act.")] = "de",
+    as_json: JsonFlag = False,
+) -> None:
+    """Get the official file of a law over the internet; an unchanged one is not loaded again."""
+    got = fetch(code, to, base_urls=OFFICIAL, laws=LawTable.builtin(), language=language)
+    report = {"path": str(got.path), "sha256": got.sha256, "etag": got.etag, "changed": got.changed}
+    _print_json(report) if as_json else printing.print_fetched(report)
 
 
 # --- Database and controls -----------------------------------------------------------------------------------------

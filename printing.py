@@ -337,3 +337,9 @@ def print_converted(row: Mapping[str, Any]) -> None:
     for lost in row["unrecovered"]:
         out.print(f"  not recovered: {lost['field']} from {lost['value']!r} ({lost['reason']})")
     out.print()
+
+
+def print_fetched(report: Mapping[str, Any]) -> None:
+    """Print which file came in."""
+    news = "new" if report["changed"] else "unchanged"
+    console().print(f"{report['path']} ({news}), sha256 {report['sha256']}")

@@ -60,7 +60,8 @@ def compose(blocks: Sequence[Block], style: Style, *, count_sentences: bool = Tr
     """Join the blocks by line ends and return text and units.
 
     In a German statute (`paragraph`) an item is cited with the Satz its list hangs on wherever the text has more than
-    one Satz (CITATIONS.md); an EU act (`article`) cites its points without it. Without `count_sentences` the text itself has no Satz.
+    one Satz (CITATIONS.md); an EU act (`article`) cites its points without it. Without `count_sentences` the text
+    itself has no Satz.
     """
     parts: list[str] = []
     placed: list[_Placed] = []

@@ -55,9 +55,10 @@ def load(entry: ManifestDocument, laws: LawTable) -> Loaded:
     return _load(entry.entry, entry.files, laws, f"line {entry.line} of the manifest")
 
 
-def load_file(path: Path, laws: LawTable) -> Loaded:
-    """Read one file without a manifest: everything comes from the file itself."""
-    return _load(Entry(path=(str(path),)), (path,), laws, "no manifest")
+def load_file(path: Path, laws: LawTable, *, code: str | None = None, document_id: str | None = None) -> Loaded:
+    """Read one file without a manifest: everything comes from the file itself, but for what is given here."""
+    entry = Entry(path=(str(path),), code=code, id=document_id)
+    return _load(entry, (path,), laws, "or give --code and --id")
 
 
 def _load(entry: Entry, files: Sequence[Path], laws: LawTable, where: str) -> Loaded:

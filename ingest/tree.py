@@ -42,8 +42,8 @@ class Provision:
     """One § or Artikel, recital, annex or named part, in document order.
 
     `article` is the bare number ("38", "312a") or the name of the part ("Anhang I", "Präambel"). A provision without
-    Absätze is a tombstone: repealed, or a collapsed range; it stays in the inventory but gives no chunk. German statutes
-    cite an item with the Satz its list hangs on (`satz_before_items`), whether they have § or Artikel; EU acts do not.
+    Absätze is a tombstone: repealed, or a collapsed range; it stays in the inventory but gives no chunk. German law
+    cites an item with the Satz its list hangs on (`satz_before_items`), whether it has § or Artikel; EU acts do not.
     """
 
     kind: Kind

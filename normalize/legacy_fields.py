@@ -25,6 +25,7 @@ _RECITAL: Final = re.compile(rf"(?:Erwägungsgrund|ErwGr?\.?|EG|Recital)\s*\(?(?
 _PART: Final = re.compile(r"(?P<name>Anhang|ANHANG|Anlage|ANLAGE)(?:\s+(?P<number>[IVXLC]+|\d+[a-z]?|[A-Z]))?(?!\w)")
 _SEVERAL: Final = re.compile(rf"\s*(?:bis|und|oder|u\.|,|[-–—])\s*(?:§§?|Art(?:ikel|\.)?)?\s*\(?{_NUMBER}(?!\w)")
 _BRACKETED: Final = re.compile(r"\s*\((\d+[a-z]{0,2})\)")
+_BELOW: Final = re.compile(rf"\s*,?\s*§\s*({_NUMBER})(?!\w)")
 _PARAGRAPH: Final = re.compile(r"\s*(?:\((?P<bracket>\d+[a-z]{0,2})\)|(?P<bare>\d+[a-z]{0,2}))(?!\w)")
 _POINT: Final = re.compile(r"\s*\(?(?:(?P<letter>[a-z])|(?P<number>\d+[a-z]?)\.)\)?\s*$")
 _UNIT: Final = re.compile(r"[\s,]*(?P<word>[^\W\d_]+)\.?\s*(?P<value>\d+[a-z]{0,2}|[a-z]{1,3}|[ivx]+)(?!\w)\)?")
@@ -167,6 +168,8 @@ def _read_section(payload: Mapping[str, Any], law: Law | None, draft: _Draft) ->
         draft.style = law.style if law else None
     else:
         draft.article = match["number"]
+        if draft.style == "article" and (below := _BELOW.match(rest)):  # EGBGB: "Artikel 229 § 5"
+            draft.article, rest = f"{draft.article} § {below[1]}", rest[below.end() :]
         draft.is_recital = match.re is _RECITAL
         draft.style = "article" if draft.is_recital else draft.style
     _read_rest(rest, title, draft)

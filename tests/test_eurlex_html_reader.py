@@ -261,7 +261,7 @@ def test_detection_by_content(head: bytes, expected: bool) -> None:
 def test_counts_of_real_pages(shared: Path, file: str, celex: str, date: str | None, counts: dict[str, int]) -> None:
     data = (shared / file).read_bytes()
     act = read_eurlex_html(data, file)
-    found = Counter(q.kind for q in act.provisions)
+    found = Counter[str](q.kind for q in act.provisions)
     assert is_eurlex_html(data[:65_536])
     assert (act.celex, act.date) == (celex, date)
     assert {kind: found[kind] for kind in counts} == counts
@@ -352,7 +352,7 @@ def test_no_letter_is_lost_or_invented(shared: Path, file: str) -> None:
 @pytest.mark.corpus
 @pytest.mark.parametrize("file", [PROPOSAL, WARRANT, JOINT_ACTION])
 def test_every_paragraph_of_the_articles_is_kept(shared: Path, file: str) -> None:
-    """Of pages without containers: each paragraph between the first article and the signature stands in the act once."""
+    """Of pages without containers: each paragraph from the first article to the signature stands in the act, in order."""
     data = (shared / file).read_bytes()
     act = read_eurlex_html(data, file)
     said = "".join(letters(piece) for piece, _ in pieces(act))

@@ -120,6 +120,12 @@ def test_german_law_counts_no_unnumbered_paragraphs() -> None:
     assert only("# Artikel 56\n\nErster Absatz.\n\nZweiter Absatz.\n") == [(None, "Erster Absatz.\nZweiter Absatz.")]
 
 
+def test_german_items_are_cited_with_their_satz_and_those_of_the_eu_are_not() -> None:
+    body = "(1) Ein Satz nach der Verordnung (EU) 2016/679. Es gilt:\n1. dies;\n2. das."
+    german, of_eu = read(f"§ 1 Zweck\n\n{body}\n"), read(f"# Artikel 1\n\n{body}\n(2) Diese Verordnung gilt.\n")
+    assert [act.provisions[0].satz_before_items for act in (german, of_eu)] == [True, False]
+
+
 def test_lists_go_on_after_text_that_interrupts_them() -> None:
     (provision,) = read(
         "§ 33 Ausnahmen\n\n(1) Die Pflicht besteht nicht, wenn\n1. im Fall eines Amts\na) die Aufgabe oder\n"

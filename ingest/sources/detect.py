@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from ingest.sources.formex import ROOTS, read_formex
 from ingest.sources.gii import read_gii
+from ingest.sources.legaldocml import is_legaldocml, read_legaldocml
+from ingest.sources.oscal import is_oscal, read_oscal
+from ingest.sources.pdf import is_pdf, read_pdf
 from ingest.tree import Act
 from normalize.errors import SourceError
 
@@ -30,6 +33,9 @@ class Format:
 FORMATS = {
     "gii": Format("gii", "binding_law", "gesetz", read_gii),
     "formex": Format("formex", "binding_law", "gesetz", read_formex),
+    "legaldocml": Format("legaldocml", "binding_law", "gesetz", read_legaldocml),
+    "oscal": Format("oscal", "control_framework", "framework", read_oscal),
+    "pdf": Format("pdf", "binding_law", "gesetz", read_pdf),
 }
 
 
@@ -43,6 +49,12 @@ def detect_format(data: bytes, origin: str) -> Format:
     head = data[:_HEAD]
     if head.startswith(_LFS):
         raise SourceError(f"{origin} is a Git LFS pointer, not the file itself: run 'git lfs pull' where it came from.")
+    if is_pdf(head):
+        return FORMATS["pdf"]
+    if is_legaldocml(head):
+        return FORMATS["legaldocml"]
+    if is_oscal(head):
+        return FORMATS["oscal"]
     if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SourceError(f"{origin} is a binary file: fundstelle reads {_known()} here.")
     root = _root_tag(head)
@@ -70,7 +82,10 @@ def _root_tag(head: bytes) -> str:
 
 
 def _known() -> str:
-    return "gii-norm XML (gesetze-im-internet.de) and Formex XML (EUR-Lex)"
+    return (
+        "gii-norm XML (gesetze-im-internet.de), Formex XML (EUR-Lex), LegalDocML.de, PDF with a text layer, "
+        "and OSCAL JSON catalogs"
+    )
 
 
 def read_act(data: bytes, origin: str, format_name: str | None = None) -> tuple[Act, Format]:

@@ -214,7 +214,10 @@ def _article(article: etree._Element, context: tuple[str, ...], reader: _Reader)
         _note(element, reader)
     if all(_GONE.match(block.text) for absatz in absaetze for block in absatz.blocks):
         absaetze = []
-    return Provision("norm", name, reader.style, heading or None, context, tuple(absaetze), reader.take_footnotes())
+    notes = reader.take_footnotes()
+    return Provision(
+        "norm", name, reader.style, heading or None, context, tuple(absaetze), notes, satz_before_items=True
+    )
 
 
 def _designation(number: str) -> tuple[str, Style]:

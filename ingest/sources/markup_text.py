@@ -17,11 +17,14 @@ from normalize.citation import Style
 from normalize.errors import SourceError
 
 _GONE = re.compile(r"\(?(?:weggefallen|aufgehoben|gestrichen|repealed|deleted)\)?\.?|[-–—]+")
-# EU acts name themselves so; German acts in articles (GG) do not.
+# EU acts name themselves so in their title or text; German acts in articles (GG, EGBGB) call themselves laws.
 _EU_ACT = re.compile(
-    r"\b(?:[Dd]ies|vorliegend|genannt)\w*\s+(?:Richtlinie|Verordnung|Rahmenbeschluss|Beschluss)\b|"
-    r"\b(?:Richtlinie|Verordnung)\s+\(E[UG]\)|\b[Tt]his\s+(?:Regulation|Directive|Decision)\b|\((?:EU|EC)\)\s+\d"
+    r"\b(?:[Dd]ies|vorliegend)\w*\s+(?:Richtlinie|Verordnung|Rahmenbeschluss\w*)\b|"
+    r"\b[Tt]his\s+(?:Regulation|Directive|Decision)\b|"
+    r"^(?:#+\s*)?(?:VERORDNUNG|RICHTLINIE|REGULATION|DIRECTIVE|Verordnung|Richtlinie|Regulation|Directive)\s+\((?:E[UGC])\)",
+    re.MULTILINE,
 )
+_GERMAN_LAW = re.compile(r"\b[Dd]iese[sm]?\s+(?:Grundg|G)esetz(?:es|e)?\b")
 _SHORT_NAME = re.compile(r"\((?:[^()]*[–-]\s)?([A-ZÄÖÜ][\w\-]{2,15})\)\s*$")
 _FRONT_ARTICLE = re.compile(
     rf"\A(?:\ufeff)?---\s*\n(?:.*\n)*?[\w.\- ]+:\s*[\"']?(?:§|Artikel|Article|Art\.)\s*{NUMBER}[\"']?\s*$",
@@ -59,7 +62,7 @@ def read_markup_text(data: bytes, origin: str) -> Act:
     except UnicodeDecodeError:
         raise SourceError(f"{origin} is no UTF-8 text: save it as UTF-8.") from None
     markup = read_markup(text)
-    document = _Document(is_eu=_EU_ACT.search(text) is not None)
+    document = _Document(is_eu=_EU_ACT.search(text) is not None and _GERMAN_LAW.search(text) is None)
     provisions = tuple(document.read(markup))
     if not any(p.kind in ("norm", "recital", "annex") for p in provisions):
         raise SourceError(f"{origin} has no heading of a § or Artikel: it is no text of law that fundstelle can cite.")
@@ -237,14 +240,14 @@ class _Document:
         if provision is None:
             return
         outlined = _outline_lines(lines)
+        of_eu = self.is_eu and provision.style == "article"
         if all(_GONE.fullmatch(line.text) for line in lines):
             content: tuple[Absatz, ...] = ()
         elif provision.kind == "norm":
-            counts = self.is_eu and provision.style == "article"
-            content = absaetze(outlined, provision.style, counts_paragraphs=counts)
+            content = absaetze(outlined, provision.style, counts_paragraphs=of_eu)
         else:
             content = (Absatz(None, placed_blocks(outlined, provision.style)),)
-        yield replace(provision, absaetze=content, footnotes=footnotes, satz_before_items=not self.is_eu)
+        yield replace(provision, absaetze=content, footnotes=footnotes, satz_before_items=not of_eu)
 
 
 def _front_article(fields: Mapping[str, str]) -> Provision | None:

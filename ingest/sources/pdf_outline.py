@@ -123,7 +123,8 @@ def _provision(draft: _Draft, style: Style, layout: Reading) -> Provision:
         article, own = f"{draft.under} § {draft.article}", "article"
     notes = tuple(note for placed in draft.lines for note in placed.line.notes)
     heading = " ".join(draft.heading) or None
-    return Provision(draft.kind, article, own, heading, draft.context, tuple(absaetze), notes)
+    german = not layout.eu
+    return Provision(draft.kind, article, own, heading, draft.context, tuple(absaetze), notes, satz_before_items=german)
 
 
 class _Writer:
