@@ -1,7 +1,7 @@
 """A second query in the words of statutes, made from a table: deterministic, and never instead of the first.
 
 Questions come in lay words ("ab wann brauche ich …"), norms answer in theirs ("benennen, soweit … mindestens …").
-The original question is always searched; the expansion only adds a list to the fusion (spec/retrieval-architecture 5.4).
+The original question is always searched; the expansion only adds a list to the fusion (retrieval-architecture 5.4).
 """
 
 import tomllib

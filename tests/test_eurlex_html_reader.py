@@ -72,6 +72,8 @@ NBSP3 = "\u00a0\u00a0\u00a0"
         # the number of a footnote leaves neither brackets nor a blank before the comma
         (p('vor <a id="ntc1-L" href="#ntr1-L">(<span class="oj-super oj-note-tag">1</span>)</a>, nach.'),
          [(None, "vor, nach.")]),
+        (p('vor <span class="FootnoteReference"> <a href="#footnote2">1</a> </span><span> , nach.</span>'),
+         [(None, "vor, nach.")]),
         # a table of data is rows
         ("<table><tr><td><p>Art</p></td><td><p>Wert</p></td></tr><tr><td><p>A</p></td><td><p>1</p></td></tr></table>",
          [(None, "Art | Wert\nA | 1")]),
@@ -352,7 +354,7 @@ def test_no_letter_is_lost_or_invented(shared: Path, file: str) -> None:
 @pytest.mark.corpus
 @pytest.mark.parametrize("file", [PROPOSAL, WARRANT, JOINT_ACTION])
 def test_every_paragraph_of_the_articles_is_kept(shared: Path, file: str) -> None:
-    """Of pages without containers: each paragraph from the first article to the signature stands in the act, in order."""
+    """Of pages without containers: each paragraph of the articles stands in the act, in order."""
     data = (shared / file).read_bytes()
     act = read_eurlex_html(data, file)
     said = "".join(letters(piece) for piece, _ in pieces(act))

@@ -79,9 +79,7 @@ def test_expansion_adds_and_never_replaces() -> None:
 
 
 @pytest.fixture(scope="module")
-def laws_store(
-    shared: Path, shared_tables: Tables, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[VectorStore]:
+def laws_store(shared: Path, shared_tables: Tables, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VectorStore]:
     folder = tmp_path_factory.mktemp("search")
     (folder / "manifest.yaml").write_text(REAL.format(root=shared / "corpus"), "utf-8")
     with EdgeStore(folder / "home", 5.0) as store:

@@ -4,9 +4,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ingest.sources.eurlex_html import is_eurlex_html, read_eurlex_html
 from ingest.sources.formex import ROOTS, read_formex
 from ingest.sources.gii import read_gii
 from ingest.sources.legaldocml import is_legaldocml, read_legaldocml
+from ingest.sources.markup_text import is_law_text, read_markup_text
 from ingest.sources.oscal import is_oscal, read_oscal
 from ingest.sources.pdf import is_pdf, read_pdf
 from ingest.tree import Act
@@ -33,9 +35,11 @@ class Format:
 FORMATS = {
     "gii": Format("gii", "binding_law", "gesetz", read_gii),
     "formex": Format("formex", "binding_law", "gesetz", read_formex),
+    "eurlex_html": Format("eurlex_html", "binding_law", "gesetz", read_eurlex_html),
     "legaldocml": Format("legaldocml", "binding_law", "gesetz", read_legaldocml),
     "oscal": Format("oscal", "control_framework", "framework", read_oscal),
     "pdf": Format("pdf", "binding_law", "gesetz", read_pdf),
+    "text": Format("text", "binding_law", "gesetz", read_markup_text),
 }
 
 
@@ -62,6 +66,10 @@ def detect_format(data: bytes, origin: str) -> Format:
         return FORMATS["gii"]
     if root in ROOTS:
         return FORMATS["formex"]
+    if root.lower() == "html" and is_eurlex_html(head):
+        return FORMATS["eurlex_html"]
+    if not root and is_law_text(head):
+        return FORMATS["text"]
     if root.lower() == "html":
         raise SourceError(f"{origin} is an HTML page where law XML was expected (an error page?): get the file anew.")
     what = f"XML with root <{root}>" if root else "no XML"
@@ -83,8 +91,8 @@ def _root_tag(head: bytes) -> str:
 
 def _known() -> str:
     return (
-        "gii-norm XML (gesetze-im-internet.de), Formex XML (EUR-Lex), LegalDocML.de, PDF with a text layer, "
-        "and OSCAL JSON catalogs"
+        "gii-norm XML (gesetze-im-internet.de), Formex XML and HTML pages (EUR-Lex), LegalDocML.de, PDF with a text "
+        "layer, Markdown or plain text of law, and OSCAL JSON catalogs"
     )
 
 

@@ -395,5 +395,6 @@ def _clean(text: str) -> str:
         return clean_inline(text)
     cleaned, *others = _BRACKETED_NOTE.sub(_NOTE, text).split(_NOTE)
     for other in others:
-        cleaned = (cleaned.rstrip() if other.lstrip().startswith(_PUNCTUATION) else cleaned) + other
+        after = other.lstrip()
+        cleaned = cleaned.rstrip() + after if after.startswith(_PUNCTUATION) else cleaned + other
     return clean_inline(cleaned)
