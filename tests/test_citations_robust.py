@@ -2,7 +2,6 @@
 
 import random
 import re
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from normalize.citing import find
 from normalize.laws import LawTable
 from normalize.units import UNIT_WORDS
+from tests.work import work
 
 LAWS = LawTable.builtin()
 
@@ -83,11 +83,12 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("seed", HOSTILE.values(), ids=HOSTILE.keys())
-def test_time_grows_with_the_length(seed: str | tuple[str, str]) -> None:
-    """Four times the text takes about four times as long; what is quadratic takes sixteen times as long."""
+def test_work_grows_with_the_length(seed: str | tuple[str, str]) -> None:
+    """Four times the text is about four times the work; what is quadratic does sixteen times as much."""
     head, unit = ("", seed) if isinstance(seed, str) else seed
     short, long = (head + unit * (size // len(unit)) for size in (15_000, 60_000))
-    assert _seconds(long) < 9 * _seconds(short) + 0.05
+    find(short, LAWS)
+    assert work(lambda: find(long, LAWS)) < 6 * work(lambda: find(short, LAWS)) + 1_000
 
 
 @pytest.mark.parametrize("seed", ["§ 1 Abs. ", "(", ("§ ", "1, "), "§"], ids=str)
@@ -102,13 +103,3 @@ def test_random_letters_of_citations() -> None:
     generator = random.Random(7)
     text = "".join(generator.choice("§ArtAbs.1 2a,()/-IVSatz\n") for _ in range(50_000))
     assert all(text[item.start : item.end] == item.text for item in find(text, LAWS))
-
-
-def _seconds(text: str) -> float:
-    """Processor time of the faster of two runs."""
-    runs = []
-    for _ in range(2):
-        start = time.process_time()
-        find(text, LAWS)
-        runs.append(time.process_time() - start)
-    return min(runs)

@@ -1,6 +1,5 @@
 """Sentences of legal German (`Satz`): what ends one, measured on laws that number their sentences themselves."""
 
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from normalize.sentences import split_sentences
 from tests.sentence_gold import HELD_OUT, TUNED_ON, GoldBlock, bulk_laws, law_blocks
 from tests.text_gold import digest, floor, gold_digests
+from tests.work import work
 
 # Sentences divided by " | "; a text without it is one sentence.
 CASES = [
@@ -111,18 +111,12 @@ def test_a_sentence_alone_is_one_sentence_or_starts_alike(text: str) -> None:
 @pytest.mark.parametrize(
     "unit", [".", "(", "(. ", "„“. ", ". A", "a.”", "1. ", "Abs. ", "„ (", ") “", " ", "A.", "Die.", "Es gilt. "]
 )
-def test_time_grows_with_length_only(unit: str) -> None:
-    def seconds(length: int) -> float:
-        text = unit * (length // len(unit))
-        runs = []
-        for _ in range(3):
-            begin = time.process_time()
-            split_sentences(text)
-            runs.append(time.process_time() - begin)
-        return min(runs)
+def test_work_grows_with_length_only(unit: str) -> None:
+    def text(length: int) -> str:
+        return unit * (length // len(unit))
 
-    seconds(10_000)
-    assert seconds(400_000) < 40 * max(seconds(40_000), 0.005)
+    split_sentences(text(1_000))
+    assert work(lambda: split_sentences(text(200_000))) < 14 * work(lambda: split_sentences(text(20_000))) + 1_000
 
 
 def share_right(blocks: Iterable[GoldBlock]) -> float:
