@@ -200,6 +200,10 @@ def test_a_raised_figure_inside_a_sentence_is_text() -> None:
             [("1", "Eins."), ("2", "Zwei.")],
         ),
         (
+            "<P><DL><DT>(1)</DT><DD><LA>Eins.</LA></DD><DT>(2)</DT><DD><LA>Zwei.</LA></DD></DL></P>",
+            [("1", "Eins."), ("2", "Zwei.")],  # numbers of Absätze set as list labels
+        ),
+        (
             "<P>Es gilt <DL><DT>6.</DT><DD><DL><DT>a)</DT><DD><LA>Rot,</LA></DD></DL></DD></DL></P>",
             [(None, "Es gilt\n6.\na) Rot,")],  # an item that begins with a list keeps both labels
         ),

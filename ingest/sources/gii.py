@@ -370,6 +370,10 @@ def _list_blocks(definition_list: etree._Element, path: Path, style: Style) -> I
         tag = local_tag(child)
         if tag == "DT":
             marker = _plain(child)
+            if not path and _ABSATZ.match(marker):  # an Absatz begins, set as a list label
+                yield Block(marker, path)
+                marker, item_path = "", path
+                continue
             step = read_marker(marker, style, path, before) if marker else None
             item_path = (*path, step) if step else path
             before = step or before
