@@ -7,9 +7,10 @@ Exit codes (DESIGN §9): 0 done or no change, 1 failed, 2 usage, 3 a gate refuse
 import io
 import json
 import sys
+import tempfile
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -174,6 +175,9 @@ def reingest(
     collection: CollectionName,
     manifest: ManifestFile = None,
     dry_run: DryRun = False,
+    rewrite: Annotated[
+        bool, typer.Option("--rewrite", help="Write every payload again (heals what another program changed).")
+    ] = False,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="With --dry-run: exit 5 if changes are pending.")
     ] = False,
@@ -189,10 +193,13 @@ def reingest(
             return _embedder(settings, dimension)
 
         if dry_run:
-            plan = make_plan(store, collection, known, laws, embedder_for, progress)
+            plan = make_plan(store, collection, known, laws, embedder_for, progress, rewrite_all=rewrite)
             report, pending = plan.report(), plan.pending
         else:
-            report, pending = reingest_collection(store, tables, collection, known, laws, embedder_for, progress), False
+            report = reingest_collection(
+                store, tables, collection, known, laws, embedder_for, progress, rewrite_all=rewrite
+            )
+            pending = False
     _print_json(report) if as_json else printing.print_plan(report, dry_run=dry_run)
     if dry_run and exit_code and pending:
         raise typer.Exit(PENDING)
@@ -467,9 +474,8 @@ def relink(
         if not names:
             raise UsageError("There is no collection to link to: run 'fundstelle reingest' first.")
         current = {
-            document_id: state.document_version
+            name: {document_id: s.document_version for document_id, s in document_states(tables, name).items()}
             for name in names
-            for document_id, state in document_states(tables, name).items()
         }
         report = relink_controls(tables, read_chunks(store, names, current), options).as_dict()
     _print_json(report) if as_json else printing.print_relinked(report, dry_run=dry_run)
@@ -500,8 +506,14 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(1)
     except Exception as error:  # the last line of defence: an operator gets a sentence, the details go to a file
+        details = traceback.format_exc()
         log = Path("fundstelle-error.log")
-        log.write_text(traceback.format_exc(), "utf-8")
+        try:
+            log.write_text(details, "utf-8")
+        except OSError:
+            log = Path(tempfile.gettempdir()) / log.name
+            with suppress(OSError):
+                log.write_text(details, "utf-8")
         sys.stderr.write(
             f"Error: unexpected {type(error).__name__} ({error}); a fault of fundstelle, report it with {log}.\n"
         )

@@ -18,6 +18,7 @@ from normalize.errors import UsageError
 
 CONFIG_NAME = "fundstelle.toml"
 # A name and password inside an address ("https://user:secret@host").
+_QUERY = re.compile(r"[?#].*")
 _USERINFO = re.compile(r"//[^/@\s]*@")
 
 
@@ -141,4 +142,5 @@ def shown(value: object) -> str:
         return ", ".join(f"{name}={part}" for name, part in value.model_dump().items())
     if isinstance(value, dict):
         return ", ".join(f"{name}={part}" for name, part in sorted(value.items())) or "none"
-    return _USERINFO.sub("//", str(value))
+    text = _USERINFO.sub("//", str(value))
+    return _QUERY.sub("", text) if "://" in text else text

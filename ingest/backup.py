@@ -19,6 +19,15 @@ from normalize.errors import SourceError, StoreError
 
 def write_backup(path: Path, records: Iterable[Record]) -> int:
     """Write the records and return how many; raises StoreError if the file does not read back as written."""
+    if path.exists():
+        raise StoreError(f"There is a backup {path} already, of another database: move it away; nothing was deleted.")
+    try:
+        return _write_and_read_back(path, records)
+    except OSError as error:
+        raise StoreError(f"Backup {path} cannot be written ({error.strerror}): nothing was deleted.") from None
+
+
+def _write_and_read_back(path: Path, records: Iterable[Record]) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_suffix(path.suffix + ".part")
     count = 0
@@ -44,12 +53,12 @@ def write_backup(path: Path, records: Iterable[Record]) -> int:
 def read_backup(path: Path) -> Iterator[Record]:
     """Yield the records of a backup; raises SourceError if the file is damaged."""
     try:
-        with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
-            rest = b""
-            while block := reader.read(1 << 20):
-                *lines, rest = (rest + block).split(b"\n")
+        with path.open("rb") as file:
+            unpacker, rest = zstandard.ZstdDecompressor().decompressobj(), b""
+            while not unpacker.eof and (block := file.read(1 << 16)):
+                *lines, rest = (rest + unpacker.decompress(block)).split(b"\n")
                 yield from map(_record, lines)
-            if rest:
+            if rest or not unpacker.eof:
                 raise SourceError(f"Backup {path} is cut off in the middle of a point: use another backup.")
     except (OSError, zstandard.ZstdError, ValueError, KeyError) as error:
         raise SourceError(f"Backup {path} cannot be read ({error}): use another backup.") from None

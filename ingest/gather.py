@@ -50,7 +50,7 @@ def expect(gathered: Gathered) -> Expected:
 
 
 def gather(
-    manifest: Manifest, laws: LawTable, progress: Progress = no_progress, skipped: list[str] | None = None
+    manifest: Manifest, laws: LawTable, progress: Progress = no_progress, skipped: list[Loaded] | None = None
 ) -> Iterator[Gathered]:
     """Yield each document with its chunks, in the order of the manifest.
 
@@ -75,7 +75,7 @@ def gather(
         chunks = list(loaded.chunks())
         if not chunks and entry.entry.glob is not None:
             if skipped is not None:
-                skipped.append(loaded.origin)
+                skipped.append(loaded)
             continue
         if not chunks:
             raise SourceError(f"{loaded.origin} ({document_id}) has no text in force: remove it from the manifest.")

@@ -116,7 +116,7 @@ def read_manifest(path: Path) -> Manifest:
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         raw = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1
         raise UsageError(
@@ -164,7 +164,10 @@ def _documents(manifest: _Manifest, root: Path, path: Path, node: yaml.Node) -> 
             yield ManifestDocument(merged, files, line)
             continue
         _inside(root, merged.glob, where)
-        found = sorted(file for file in root.glob(merged.glob) if file.is_file())
+        try:
+            found = sorted(file for file in root.glob(merged.glob) if file.is_file())
+        except (ValueError, NotImplementedError) as error:
+            raise UsageError(f"{where}: glob {merged.glob!r} is not valid ({error}).") from None
         if not found:
             raise SourceError(f"{where}: glob {merged.glob!r} finds no file below {root}; correct it.")
         for file in found:
@@ -174,6 +177,8 @@ def _documents(manifest: _Manifest, root: Path, path: Path, node: yaml.Node) -> 
 def _inside(root: Path, name: str, where: str) -> Path:
     """Return the file's path; links and ".." must not lead out of the root."""
     target = root / name
+    if "\0" in name:
+        raise UsageError(f"{where}: a path holds a NUL character; correct it.")
     if Path(name).is_absolute() or ".." in Path(name).parts or not target.resolve().is_relative_to(root):
         raise UsageError(
             f"{where}: {name!r} leads out of {root}; keep the files below the manifest, "

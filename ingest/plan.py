@@ -58,18 +58,23 @@ class DocumentPlan:
         }
 
 
-def plan_document(expected: Expected, stored: Sequence[PointSketch]) -> DocumentPlan:
-    """Compare what a document must have with the points it has in the store."""
+def plan_document(expected: Expected, stored: Sequence[PointSketch], *, rewrite_all: bool = False) -> DocumentPlan:
+    """Compare what a document must have with the points it has in the store.
+
+    A point whose label, heading or text differs is written anew with its vectors, which see them.
+    """
     present = {str(point.id): point for point in stored}
     wanted = {str(point.id) for point in expected.points}
     old = [point for point in stored if str(point.id) not in wanted]
     missing = [point for point in expected.points if str(point.id) not in present]
     kept = [point for point in expected.points if str(point.id) in present]
+    stale = [point for point in kept if _seen_by_vectors(point) != _seen_by_vectors(present[str(point.id)])]
+    changed = [point.name for point in stale]
+    stale_ids = {str(point.id) for point in stale}
 
     before = _by_norm(old)
     new: list[str] = []
-    changed: list[str] = []
-    unchanged = len(kept)
+    unchanged = len(kept) - len(stale)
     reuse: dict[str, PointSketch] = {}
     for norm, points in _by_norm(missing).items():
         earlier = before.get(norm)
@@ -92,8 +97,12 @@ def plan_document(expected: Expected, stored: Sequence[PointSketch]) -> Document
         changed=changed,
         unchanged=unchanged,
         obsolete=[point.name for norm, points in before.items() if norm not in still for point in points],
-        write=frozenset(str(point.id) for point in missing),
-        rewrite=frozenset(str(point.id) for point in kept if point.digest != present[str(point.id)].digest),
+        write=frozenset(str(point.id) for point in (*missing, *stale)),
+        rewrite=frozenset(
+            str(point.id)
+            for point in kept
+            if str(point.id) not in stale_ids and (rewrite_all or point.digest != present[str(point.id)].digest)
+        ),
         reuse=reuse,
         old=old,
     )
@@ -106,14 +115,13 @@ def _by_norm(points: Iterable[PointSketch]) -> dict[Norm, list[PointSketch]]:
     return dict(norms)
 
 
+def _seen_by_vectors(point: PointSketch) -> tuple[object, ...]:
+    return point.label, point.header, point.chunk_hash, point.rules
+
+
 def _same_vectors(new: PointSketch, old: PointSketch) -> bool:
     """Whether the old point's vectors serve the new one: the same whole Absatz, printed and headed alike.
 
     Vectors see label, heading and text; a piece of a split Absatz also sees its stem, so pieces are embedded anew.
     """
-    return (
-        new.sub is None
-        and old.sub is None
-        and old.is_contract
-        and (new.label, new.header, new.chunk_hash, new.rules) == (old.label, old.header, old.chunk_hash, old.rules)
-    )
+    return new.sub is None and old.sub is None and old.is_contract and _seen_by_vectors(new) == _seen_by_vectors(old)

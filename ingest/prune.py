@@ -15,6 +15,7 @@ from backends.tables.runs import document_states, finish_run, latest_receipt, se
 from backends.vectors.store import PointId, Record, VectorStore, batched_ids
 from ingest.backup import write_backup
 from ingest.certain import until_certain
+from ingest.documents import Loaded
 from ingest.gather import Progress, expect, gather, no_progress
 from ingest.manifest import Manifest
 from ingest.reingest import list_unclaimed
@@ -98,8 +99,15 @@ def _checked_evidence(
             f"Collection '{collection}' has no receipt: run 'fundstelle verify --collection {collection}' first; "
             "nothing was deleted."
         )
-    expected = [expect(gathered) for gathered in gather(manifest, laws, progress)]
-    evidence = gather_evidence(store, collection, expected)
+    skipped: list[Loaded] = []
+    about = store.describe(collection)
+    if about is not None and about.others:
+        raise GateError(
+            f"Collection '{collection}' has further vectors ({', '.join(about.others)}) that a backup would not hold: "
+            "nothing was deleted, move the old points out by hand."
+        )
+    expected = [expect(gathered) for gathered in gather(manifest, laws, progress, skipped)]
+    evidence = gather_evidence(store, collection, expected, skipped)
     again = f"run 'fundstelle verify --collection {collection}' again; nothing was deleted."
     for check in (check_present(evidence), check_same(evidence)):
         if check.failed:
@@ -170,7 +178,10 @@ def _book(tables: Tables, collection: str, evidence: Evidence, run_id: int | Non
         if before is None or before.state != "pruned" or before.document_version != document.version:
             states[document.names.document_id] = (document.version, "pruned", len(document.points))
     if states:
-        set_document_states(tables, collection, run_id or start_run(tables, "prune", collection, {"points": 0}), states)
+        booking = run_id or start_run(tables, "prune", collection, {"points": 0})
+        set_document_states(tables, collection, booking, states)
+        if run_id is None:
+            finish_run(tables, booking, "done", {"deleted": 0})
 
 
 def _report(

@@ -14,7 +14,7 @@ from backends.tables.locks import collection_lock
 from backends.tables.runs import document_states, finish_run, set_document_states, start_run
 from backends.vectors.store import VectorStore
 from ingest.chunker import Chunk
-from ingest.documents import load
+from ingest.documents import Loaded, load
 from ingest.gather import Progress, expect, gather, no_progress
 from ingest.manifest import Manifest
 from ingest.plan import DocumentPlan, plan_document
@@ -96,8 +96,12 @@ def make_plan(
     laws: LawTable,
     embedder_for: EmbedderFor,
     progress: Progress = no_progress,
+    *,
+    rewrite_all: bool = False,
 ) -> Plan:
     """Read all documents and the collection, and compare. Writes nothing.
+
+    With `rewrite_all` the payload of every chunk is to be written again, whatever the store says it is.
 
     Raises the errors of `gather` (documents), GateError (another model or vector size) and StoreError.
     """
@@ -106,15 +110,19 @@ def make_plan(
     kept: dict[str, list[Chunk]] = {}
     room = _KEPT_CHUNKS
     expected = []
-    skipped: list[str] = []
+    skipped: list[Loaded] = []
     for gathered in gather(manifest, laws, progress, skipped):
         expected.append(expect(gathered))
         if len(gathered.chunks) <= room:
             room -= len(gathered.chunks)
             kept[gathered.loaded.document.document_id] = gathered.chunks
-    claims = claim(read_points(store, collection), [document.names for document in expected])
-    plans = [plan_document(e, claims.by_document.get(e.names.document_id, [])) for e in expected]
-    return Plan(target, plans, claims.unclaimed, skipped, time.perf_counter() - started, kept)
+    known = [document.names for document in expected]
+    claims = claim(read_points(store, collection), known, [loaded.names for loaded in skipped])
+    plans = [
+        plan_document(e, claims.by_document.get(e.names.document_id, []), rewrite_all=rewrite_all) for e in expected
+    ]
+    names = [loaded.origin for loaded in skipped]
+    return Plan(target, plans, claims.unclaimed, names, time.perf_counter() - started, kept)
 
 
 def reingest(
@@ -125,6 +133,8 @@ def reingest(
     laws: LawTable,
     embedder_for: EmbedderFor,
     progress: Progress = no_progress,
+    *,
+    rewrite_all: bool = False,
 ) -> dict[str, Any]:
     """Write what the plan asks for and return the report: plan, points written, vectors computed, seconds per stage.
 
@@ -132,7 +142,7 @@ def reingest(
     again goes on where this run ended.
     """
     with collection_lock(tables, collection) as lock:
-        plan = make_plan(store, collection, manifest, laws, embedder_for, progress)
+        plan = make_plan(store, collection, manifest, laws, embedder_for, progress, rewrite_all=rewrite_all)
         run_id = start_run(tables, "reingest", collection, {"manifest": str(manifest.path.resolve())})
         try:
             lock.check()

@@ -7,7 +7,7 @@ from typing import Any
 
 from backends.tables.connect import Tables
 from backends.tables.locks import collection_lock
-from backends.tables.runs import finish_run, start_run
+from backends.tables.runs import document_states, finish_run, set_document_states, start_run
 from backends.vectors.store import Point, Record, VectorStore
 from ingest.backup import read_backup
 from ingest.certain import until_certain
@@ -44,17 +44,28 @@ def rollback(
         run_id = start_run(tables, "rollback", collection, {"backup": str(backup), "points": total})
         try:
             done = 0
+            restored: set[str] = set()
             for batch in _batches(read_backup(backup)):
                 points = [_point(record, about.layout.dimension, backup) for record in batch]
                 _put_back(store, collection, points)
+                restored.update(str(record.payload.get("document_id")) for record in batch)
                 done += len(points)
                 progress("restoring", done, total)
         except FundstelleError as error:
             finish_run(tables, run_id, "failed", {"error": str(error)})
             raise
+        _book(tables, collection, run_id, restored)
         seconds = {"restore": round(time.perf_counter() - started, 3)}
         finish_run(tables, run_id, "done", {"restored": done, "seconds": seconds})
         return report | {"restored": done, "seconds": seconds, "run": run_id}
+
+
+def _book(tables: Tables, collection: str, run_id: int, restored: set[str]) -> None:
+    """Book the documents whose points came back; older points name none, then every document is meant."""
+    known = document_states(tables, collection)
+    named = restored & set(known) or set(known)
+    states = {name: (known[name].document_version, "rolled_back", known[name].chunks) for name in sorted(named)}
+    set_document_states(tables, collection, run_id, states)
 
 
 def _put_back(store: VectorStore, collection: str, points: Sequence[Point]) -> None:

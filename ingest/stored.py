@@ -6,6 +6,7 @@ if code or name leads to exactly one document. Whatever is not claimed is never 
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ LIGHT_FIELDS = [
     "references_in", "chunker_version", "normalizer_version",
 ]  # fmt: skip
 LEGACY_FIELDS = ["regulation_id", "section", "section_title", "paragraph_num"]
+# Ids that official sources give: federal law (BJNR…), CELEX numbers.
+_OFFICIAL_ID = re.compile(r"BJNR|\d{5}[A-Z]{1,2}\d")
 _LEGACY_NAMES = ("regulation_code", "regulation_id", "regulation_short", "regulation_name", "regulation_name_de")
 
 
@@ -120,16 +123,19 @@ def read_points(store: VectorStore, collection: str) -> list[PointSketch]:
     return [sketch(record) for record in store.scroll(collection, payload=fields, vectors=False)]
 
 
-def claim(points: Iterable[PointSketch], documents: Sequence[Names]) -> Claims:
-    """Sort the points by the document that owns them."""
+def claim(points: Iterable[PointSketch], documents: Sequence[Names], others: Sequence[Names] = ()) -> Claims:
+    """Sort the points by the document that owns them.
+
+    `others` are documents that own nothing in this run (files without text): a name they share leads nowhere.
+    """
     owners: dict[str, str] = {}
     for names in documents:
         for replaced in names.replaces:
             owners[replaced] = names.document_id
     owners.update({names.document_id: names.document_id for names in documents})
     by_alias: dict[str, set[str]] = defaultdict(set)
-    for names in documents:
-        for alias in names.aliases:
+    for names in (*documents, *others):
+        for alias in names.aliases - {""}:
             by_alias[alias].add(names.document_id)
 
     by_document: dict[str, list[PointSketch]] = defaultdict(list)
@@ -143,7 +149,7 @@ def claim(points: Iterable[PointSketch], documents: Sequence[Names]) -> Claims:
             unclaimed.append(point)
         else:
             candidates = _named_documents(point, by_alias)
-            if len(candidates) == 1:
+            if len(candidates) == 1 and candidates <= set(owners):
                 legacy[candidates.pop()].append(point)
             else:
                 unclaimed.append(point)
@@ -156,6 +162,10 @@ def claim(points: Iterable[PointSketch], documents: Sequence[Names]) -> Claims:
 
 
 def _named_documents(point: PointSketch, by_alias: dict[str, set[str]]) -> set[str]:
+    if point.full_name and alias_key(point.full_name) not in by_alias:
+        return set()  # it names a law, and none of these: an alias in the manifest says so if it is one of them
+    if point.document_id is not None and _OFFICIAL_ID.match(point.document_id):
+        return set()  # it says itself which other document it is of
     keys = [alias_key(name) for name in point.names]
     if point.document_id is not None:
         keys.append(alias_key(point.document_id))

@@ -40,7 +40,7 @@ def write_chunks(store: VectorStore, target: Target, chunks: Sequence[Chunk], re
         made = target.embedder.embed([c.embed_text[:limit] if limit else c.embed_text for c in fresh])
         vectors.update((c.point_id, made[n]) for n, c in enumerate(fresh))
     points = [_point(target, chunk, vectors[chunk.point_id]) for chunk in chunks]
-    _write(store, target.name, points, {c.point_id: c.chunk_hash for c in chunks})
+    _write(store, target.name, points, {c.point_id: light_digest(c.payload) for c in chunks})
     return len(fresh)
 
 
@@ -60,11 +60,11 @@ def _point(target: Target, chunk: Chunk, dense: Floats) -> Point:
     return Point(chunk.point_id, dense, sparse, chunk.payload)
 
 
-def _write(store: VectorStore, collection: str, points: Sequence[Point], hashes: Mapping[str, str]) -> None:
+def _write(store: VectorStore, collection: str, points: Sequence[Point], digests: Mapping[str, bytes]) -> None:
     def missing(sent: Sequence[Point]) -> Sequence[Point]:
-        records = store.retrieve(collection, [point.id for point in sent], payload=["chunk_hash"])
-        held = {str(record.id): record.payload.get("chunk_hash") for record in records}
-        return [point for point in sent if held.get(str(point.id)) != hashes[str(point.id)]]
+        records = store.retrieve(collection, [point.id for point in sent], payload=LIGHT_FIELDS)
+        held = {str(record.id): light_digest(record.payload) for record in records}
+        return [point for point in sent if held.get(str(point.id)) != digests[str(point.id)]]
 
     until_certain(points, lambda sent: store.upsert(collection, sent), missing, f"in collection '{collection}'")
 

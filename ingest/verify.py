@@ -25,6 +25,7 @@ from backends.tables.runs import (
 from backends.vectors.store import Record, VectorStore, Where
 from ingest.chunker import Chunk
 from ingest.digests import points_digest
+from ingest.documents import Loaded
 from ingest.gather import Expected, Progress, expect, gather, no_progress
 from ingest.manifest import Manifest
 from ingest.reingest import list_unclaimed
@@ -59,9 +60,12 @@ class Evidence:
     old: dict[str, list[PointSketch]]
 
 
-def gather_evidence(store: VectorStore, collection: str, expected: list[Expected]) -> Evidence:
+def gather_evidence(
+    store: VectorStore, collection: str, expected: list[Expected], skipped: Sequence[Loaded] = ()
+) -> Evidence:
     """Read the collection and sort its points into current and old ones of each document."""
-    claims = claim(read_points(store, collection), [document.names for document in expected])
+    known = [document.names for document in expected]
+    claims = claim(read_points(store, collection), known, [loaded.names for loaded in skipped])
     current: dict[str, list[PointSketch]] = {}
     old: dict[str, list[PointSketch]] = {}
     for document in expected:
@@ -94,10 +98,11 @@ def verify(
         raise GateError(f"There is no collection '{collection}' in {store.where}: run 'fundstelle reingest' first.")
     expected: list[Expected] = []
     sampled: dict[str, Chunk] = {}
-    for gathered in gather(manifest, laws, progress):
+    skipped: list[Loaded] = []
+    for gathered in gather(manifest, laws, progress, skipped):
         expected.append(expect(gathered))
         sampled.update((c.point_id, c) for c in draw_sample(gathered.chunks, sample, seed))
-    evidence = gather_evidence(store, collection, expected)
+    evidence = gather_evidence(store, collection, expected, skipped)
     read = time.perf_counter()
     checks = [
         check_present(evidence),

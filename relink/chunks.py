@@ -128,11 +128,13 @@ def current_only(chunks: Sequence[LinkChunk], current: Mapping[str, str]) -> lis
     return [chunk for chunk in chunks if newest[chunk.document_id] == chunk.document_version]
 
 
-def read_chunks(store: VectorStore, collections: Sequence[str], current: Mapping[str, str]) -> list[LinkChunk]:
+def read_chunks(
+    store: VectorStore, collections: Sequence[str], current: Mapping[str, Mapping[str, str]]
+) -> list[LinkChunk]:
     """Return the citable chunks of some collections, one version a document, in document order.
 
-    `current` gives the version of each document as the books have it. A document that stands in two collections is
-    taken from the first. Raises StoreError for a collection that is not there.
+    `current` gives, for each collection, the version of each document as the books have it. A document that
+    stands in two collections is taken from the first. Raises StoreError for a collection that is not there.
     """
     chunks: list[LinkChunk] = []
     seen: set[str] = set()
@@ -141,7 +143,7 @@ def read_chunks(store: VectorStore, collections: Sequence[str], current: Mapping
             raise StoreError(
                 f"There is no collection '{collection}' in {store.where}; run `fundstelle reingest` first."
             )
-        found = current_only(chunks_from_payloads(_payloads(store, collection)), current)
+        found = current_only(chunks_from_payloads(_payloads(store, collection)), current.get(collection, {}))
         chunks += [chunk for chunk in found if chunk.document_id not in seen]
         seen |= {chunk.document_id for chunk in found}
     return sorted(chunks, key=lambda chunk: chunk.order)

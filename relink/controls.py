@@ -155,7 +155,7 @@ def _stage(
                 control.title,
                 control.source_original_text,
                 control.source_regulation,
-                bool(control.is_self_written),
+                control.is_self_written,
                 None if citation is None else Jsonb(citation),
             )
 
@@ -177,20 +177,21 @@ def _stored(there: Controls, name: str) -> sa.ColumnElement[Any]:
 def _new_value(name: str, stage: sa.Table, there: Controls) -> sa.ColumnElement[Any]:
     """Return what an existing control gets: the file's value; but a file without citation takes none away."""
     value = stage.c[name]
-    return sa.func.coalesce(value, _stored(there, name)) if name == "source_citation" else value
+    return sa.func.coalesce(value, _stored(there, name))
 
 
 def import_controls(tables: Tables, lines: Iterable[bytes | str], source: str) -> ImportReport:
     """Write the controls of JSON lines: new ones are added, changed ones updated, the rest is not touched.
 
-    All in one transaction. A line without `source_citation` leaves the citation of an existing control as it is (a
-    re-link may have written it). Raises SourceError (see `parse_controls`), LockedError while another run writes.
+    All in one transaction. What a line does not say is not taken away from an existing control (a
+    re-link may have written its citation). Raises SourceError (see `parse_controls`), LockedError while another run writes.
     """
     with relink_lock(tables), tables.begin() as connection:
         there = reflect_controls(connection, tables.columns)
         stage, rows = _stage(connection, parse_controls(lines, source), there, source)
         names = [name for name in FIELDS if name in there.column]
-        same = sa.cast(there.column["control_uuid"], sa.Text) == stage.c.control_uuid
+        # A platform may keep its ids as text, in capitals; the stage has them in lower case.
+        same = sa.func.lower(sa.cast(there.column["control_uuid"], sa.Text)) == stage.c.control_uuid
         values = {name: _new_value(name, stage, there) for name in names if name != "control_uuid"}
         differs = sa.or_(*(_stored(there, name).is_distinct_from(value) for name, value in values.items()))
         updated = connection.execute(
@@ -198,7 +199,10 @@ def import_controls(tables: Tables, lines: Iterable[bytes | str], source: str) -
             .values({there.column[name]: sa.cast(value, there.column[name].type) for name, value in values.items()})
             .where(same, differs)
         ).rowcount
-        fresh = sa.select(*(sa.cast(stage.c[name], there.column[name].type) for name in names)).where(
+        new = {name: stage.c[name] for name in names} | {
+            name: sa.func.coalesce(stage.c[name], sa.false()) for name in names if name == "is_self_written"
+        }
+        fresh = sa.select(*(sa.cast(new[name], there.column[name].type) for name in names)).where(
             ~sa.exists().where(same)
         )
         inserted = connection.execute(

@@ -137,9 +137,22 @@ def settle(connection: sa.Connection, codes: Sequence[str]) -> list[str]:
         connection.execute(
             sa.update(work).where(work.c.outcome.is_(None), where).values(outcome="unmatched", reason=reason)
         )
+    _keep_what_nothing_replaces(connection)
     _inherit(connection)
     cycle = sa.update(work).where(work.c.outcome.is_(None)).values(outcome="unmatched", reason="parent_cycle")
-    return sorted(str(row[0]) for row in connection.execute(cycle.returning(work.c.control_uuid)))
+    cycles = sorted(str(row[0]) for row in connection.execute(cycle.returning(work.c.control_uuid)))
+    _keep_what_nothing_replaces(connection)
+    return cycles
+
+
+def _keep_what_nothing_replaces(connection: sa.Connection) -> None:
+    """Keep a person's citation for which `force` found no other: it may be replaced, never erased."""
+    nothing: dict[str, Any] = dict.fromkeys(RESULT, sa.null())
+    connection.execute(
+        sa.update(work)
+        .where(work.c.outcome.is_not(None), work.c.citation.is_(None), work.c.previous.is_not(None), ~work.c.ours)
+        .values(nothing | {"outcome": "kept", "citation": work.c.previous})
+    )
 
 
 def _keep_what_was_out_of_sight(connection: sa.Connection, codes: Sequence[str]) -> None:

@@ -203,6 +203,23 @@ def test_the_embedded_stores_need_nothing_but_a_home(run: Run, monkeypatch: pyte
     assert run("status", "--json").json["controls"]["outcomes"]["linked"] == 7
 
 
+def test_force_replaces_but_never_erases_a_citation_set_by_people(run: Run, tmp_path: Path) -> None:
+    chain(run)
+    uuid = "10000000-0000-4000-8000-000000000099"
+    line = {"control_uuid": uuid, "source_original_text": "Kein Satz irgendeines Gesetzes, sondern frei erfunden hier."}
+    (tmp_path / "more.jsonl").write_text(json.dumps(line | {"source_citation": {"article": "7"}}), "utf-8")
+    assert run("controls", "import", "more.jsonl").code == 0
+    assert run("relink", "--force").code == 0
+    row = next(r for r in run("controls", "export", "--json").lines if r["control_uuid"] == uuid)
+    assert (row["outcome"], row["source_citation"]) == ("kept", {"article": "7"})
+
+
+def test_an_import_takes_nothing_away_that_it_does_not_say(run: Run, tmp_path: Path) -> None:
+    chain(run)
+    (tmp_path / "hint.jsonl").write_text('{"control_uuid": "10000000-0000-4000-8000-000000000009"}', "utf-8")
+    assert run("controls", "import", "hint.jsonl", "--json").json["unchanged"] == 1
+
+
 # --- Mistakes ------------------------------------------------------------------------------------------------------
 
 
@@ -218,6 +235,8 @@ def test_the_embedded_stores_need_nothing_but_a_home(run: Run, monkeypatch: pyte
         (("reingest", "-c", "x", "-m", "bomb.yaml"), 1, "XML entities"),
         (("reingest", "-c", "x", "-m", "double.yaml"), 2, "both document BEISPIEL0001"),
         (("reingest", "-c", "x", "-m", "unknown.yaml"), 2, "line 3: unknown key"),
+        (("reingest", "-c", "x", "-m", "glob.yaml"), 2, "glob"),
+        (("reingest", "-c", "x", "-m", "date.yaml"), 2, "date.yaml line"),
         (("verify", "-c", "x", "-m", "plain.yaml"), 3, "no collection"),
         (("prune", "-c", "x", "-m", "plain.yaml"), 3, "no receipt"),
         (("relink",), 2, "no collection"),
@@ -244,6 +263,8 @@ def test_a_mistake_is_one_sentence_and_an_exit_code(
     (tmp_path / "bomb.yaml").write_text("documents:\n  - path: bomb.xml\n")
     (tmp_path / "double.yaml").write_text("documents:\n  - path: law.xml\n  - path: again.xml\n")
     (tmp_path / "unknown.yaml").write_text("documents:\n  - path: law.xml\n    farbe: rot\n")
+    (tmp_path / "glob.yaml").write_text("documents:\n  - glob: '**.xml'\n")
+    (tmp_path / "date.yaml").write_text("documents:\n  - path: law.xml\n    version_date: 2024-13-45\n")
     good = '{"control_uuid": "10000000-0000-4000-8000-000000000001"}\n'
     (tmp_path / "bad.jsonl").write_text(good + '{"control_uuid": "x", "farbe": "rot"}\n')
     done = run(*arguments)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.documents import load
+from ingest.documents import Loaded, load
 from ingest.gather import gather
 from ingest.manifest import read_manifest
 from normalize.errors import FundstelleError, SourceError, UsageError
@@ -120,9 +120,11 @@ def test_a_repealed_law_that_a_glob_finds_is_skipped_and_named(folder: Path) -> 
     head = "<norm><metadaten><jurabk>AltG</jurabk></metadaten></norm>"
     tail = "</Content></text></textdaten></norm>"
     (folder / "alt.xml").write_text(f'<dokumente doknr="ALT">{head}{gone}{tail}</dokumente>', "utf-8")
-    skipped: list[str] = []
+    skipped: list[Loaded] = []
     found = read_manifest(write(folder, "documents:\n  - glob: '*.xml'\n"))
-    assert len(list(gather(found, LawTable.builtin(), skipped=skipped))) == 2 and skipped == ["alt.xml"]
+    assert len(list(gather(found, LawTable.builtin(), skipped=skipped))) == 2 and [s.origin for s in skipped] == [
+        "alt.xml"
+    ]
     named = read_manifest(write(folder, "documents:\n  - path: alt.xml\n"))
     with pytest.raises(SourceError, match="no text in force"):
         list(gather(named, LawTable.builtin()))

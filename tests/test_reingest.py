@@ -19,13 +19,14 @@ from backends.tables.locks import collection_lock
 from backends.tables.runs import document_states
 from backends.vectors.edge import EdgeStore
 from backends.vectors.store import Layout, Point, SparseVector, VectorStore
-from ingest.documents import load_file
+from ingest.backup import read_backup, write_backup
+from ingest.documents import load, load_file
 from ingest.manifest import Manifest, read_manifest
 from ingest.prune import prune
 from ingest.reingest import make_plan, reingest
 from ingest.rollback import rollback
 from ingest.verify import verify
-from normalize.errors import GateError, LockedError, UsageError
+from normalize.errors import GateError, LockedError, SourceError, StoreError, UsageError
 from normalize.laws import LawTable
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -414,3 +415,64 @@ def test_a_new_version_reuses_the_vectors_of_unchanged_norms(bench: Bench, share
 def test_unknown_backups(bench: Bench) -> None:
     with pytest.raises(UsageError, match="no backup"):
         rollback(bench.store, bench.tables, NAME, bench.folder / "backups")
+
+
+# --- What a safety review found ------------------------------------------------------------------------------------
+
+
+def test_old_points_that_name_another_law_of_the_same_code_stay(bench: Bench) -> None:
+    """DESIGN §4: a code may name two laws, of which the manifest knows one."""
+    put(bench, [OLD[0] | {"regulation_name_de": "Landesleihradgesetz Bremen"}])
+    put(bench, [OLD[1] | {"document_id": "BJNR999999999"}])
+    report = bench.reingest()
+    assert report["totals"]["old_points"] == 0 and report["unclaimed"]["points"] == 2
+
+
+def test_a_repealed_law_of_the_same_code_makes_the_code_ambiguous(bench: Bench) -> None:
+    head = "<norm><metadaten><jurabk>LeihRadG</jurabk><amtabk>LeihRadG</amtabk></metadaten></norm>"
+    gone = "<norm><metadaten><jurabk>LeihRadG</jurabk><enbez>§ 1</enbez></metadaten><textdaten><text><Content><P>-</P>"
+    tail = "</Content></text></textdaten></norm></dokumente>"
+    (bench.folder / "alt.xml").write_text(f'<dokumente doknr="ALT">{head}{gone}{tail}', "utf-8")
+    (bench.folder / "manifest.yaml").write_text("documents:\n  - glob: '*.xml'\n", "utf-8")
+    bench.manifest = read_manifest(bench.folder / "manifest.yaml")
+    put(bench, OLD)
+    assert bench.reingest()["totals"]["old_points"] == 0
+    assert bench.verify()["ok"] and bench.prune()["deleted"] == 0
+
+
+def test_a_new_label_gets_new_vectors(bench: Bench) -> None:
+    bench.reingest()
+    bench.use(EXAMPLES / "leihradgesetz.xml", extra="    code: LEIHRADG\n    short: LRG\n")
+    report = bench.reingest()
+    assert (report["written"], report["vectors_computed"]) == (14, 14)
+    fresh = {c.point_id: c for c in load(bench.manifest.documents[0], LAWS).chunks()}
+    for record in bench.store.retrieve(NAME, sorted(fresh), vectors=True):
+        made = embedder_for(64).embed([fresh[str(record.id)].embed_text])[0]
+        assert record.dense is not None
+        np.testing.assert_allclose(record.dense, made, atol=1e-6)
+
+
+def test_rewrite_heals_what_another_program_changed(bench: Bench) -> None:
+    bench.reingest()
+    victim = sorted(bench.points())[0]
+    bench.rewrite(victim, chunk_text="", platform_tag=1)
+    assert not bench.verify()["ok"]
+    reingest(bench.store, bench.tables, NAME, bench.manifest, LAWS, embedder_for, rewrite_all=True)
+    assert bench.verify()["ok"]
+
+
+def test_a_backup_is_never_overwritten_and_a_cut_one_is_refused(bench: Bench) -> None:
+    put(bench, OLD)
+    bench.reingest()
+    bench.verify()
+    backup = Path(bench.prune()["backup"])
+    with pytest.raises(StoreError, match="already"):
+        write_backup(backup, [])
+    whole = backup.read_bytes()
+    for size in (0, 3, len(whole) // 2, len(whole) - 4):
+        backup.write_bytes(whole[:size])
+        with pytest.raises(SourceError, match="cut off|cannot be read"):
+            list(read_backup(backup))
+    backup.write_bytes(whole)
+    assert rollback(bench.store, bench.tables, NAME, bench.folder / "backups")["restored"] == 2
+    assert document_states(bench.tables, NAME)["BEISPIEL0001"].state == "rolled_back"

@@ -58,12 +58,12 @@ def test_secrets_are_never_shown() -> None:
     environment = {
         "DATABASE_URL": "postgresql://u:GEHEIM@host/db",
         "QDRANT_API_KEY": "GEHEIM",
-        "QDRANT_URL": "https://u:GEHEIM@host:6333",
+        "QDRANT_URL": "https://u:GEHEIM@host:6333/?api-key=GEHEIM",
     }
     settings = load_settings({}, environment=environment).settings
     for name in type(settings).model_fields:
         assert "GEHEIM" not in shown(getattr(settings, name))
-    assert "GEHEIM" not in repr(settings).replace("https://u:GEHEIM@host:6333", "")
+    assert "GEHEIM" not in repr(settings).replace("https://u:GEHEIM@host:6333/?api-key=GEHEIM", "")
 
 
 def test_a_bad_secret_is_not_echoed() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psycopg
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import URL, make_url
@@ -25,6 +26,8 @@ _SESSION = {
     "statement_timeout": f"{STATEMENT_SECONDS}s",
     "lock_timeout": f"{LOCK_SECONDS}s",
     "idle_session_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+    "transaction_timeout": "0",
     "temp_buffers": "256MB",
     "tcp_keepalives_idle": "30",
     "tcp_keepalives_interval": "10",
@@ -63,6 +66,11 @@ class Tables:
             raise StoreError(
                 f"Postgres at {self.where} refused a statement ({reason}); nothing of it was written."
             ) from None
+        except psycopg.Error as error:  # COPY goes past SQLAlchemy
+            kind = StoreError if error.sqlstate else StoreUnavailableError
+            raise kind(
+                f"Postgres at {self.where} refused a statement ({_first_line(error)}); nothing of it was written."
+            ) from None
         except sa.exc.SQLAlchemyError as error:
             raise StoreError(f"A statement for Postgres at {self.where} failed ({_first_line(error)}).") from None
 
@@ -83,6 +91,8 @@ def _server_url(database_url: str) -> URL:
         raise UsageError(
             "DATABASE_URL is not a database address; write it as postgresql://user:password@host:5432/database."
         ) from None
+    if "@" in (url.host or "") or "@" in (url.database or ""):
+        raise UsageError("DATABASE_URL holds an @ or / in its password: write them as %40 and %2F.")
     if url.drivername not in ("postgres", "postgresql", "postgresql+psycopg"):
         raise UsageError(f"DATABASE_URL names the database '{url.drivername}'; only postgresql:// is supported.")
     return url.set(drivername="postgresql+psycopg")

@@ -28,7 +28,7 @@ from backends.vectors.checks import (
     payload_bytes,
 )
 from backends.vectors.qdrant_errors import check_completed, reading, writing
-from backends.vectors.qdrant_models import from_id, from_record, read_layout, to_filter, to_struct
+from backends.vectors.qdrant_models import from_id, from_record, other_vectors, read_layout, to_filter, to_struct
 from backends.vectors.ranking import ranked
 from backends.vectors.store import (
     Collection,
@@ -155,6 +155,7 @@ class QdrantStore:
             indexes={field: about.data_type.value for field, about in sorted(info.payload_schema.items())},
             metadata=dict(info.config.metadata or {}),
             points=self.count(collection),
+            others=other_vectors(info, layout),
         )
 
     def create(

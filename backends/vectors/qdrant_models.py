@@ -13,6 +13,14 @@ DENSE: Final = "dense"
 SPARSE: Final = "bm25"
 
 
+def other_vectors(info: models.CollectionInfo, layout: Layout) -> tuple[str, ...]:
+    """Return the names of the collection's vectors that the layout does not use, sorted."""
+    vectors = info.config.params.vectors
+    dense = {""} if isinstance(vectors, models.VectorParams) else set(vectors or {})
+    names = dense | set(info.config.params.sparse_vectors or {})
+    return tuple(sorted(names - {layout.dense, layout.sparse}))
+
+
 def read_layout(collection: str, info: models.CollectionInfo) -> Layout:
     """Return how the collection stores vectors.
 

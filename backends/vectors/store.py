@@ -86,13 +86,17 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What a collection is: layout, indexed payload fields, own metadata (model identity), exact number of points."""
+    """What a collection is: layout, indexed payload fields, own metadata (model identity), exact number of points.
+
+    `others` are vectors of the collection that fundstelle neither reads nor writes.
+    """
 
     name: str
     layout: Layout
     indexes: Mapping[str, str]
     metadata: Mapping[str, Any]
     points: int
+    others: tuple[str, ...] = ()
 
 
 class VectorStore(Protocol):
