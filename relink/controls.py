@@ -183,8 +183,8 @@ def _new_value(name: str, stage: sa.Table, there: Controls) -> sa.ColumnElement[
 def import_controls(tables: Tables, lines: Iterable[bytes | str], source: str) -> ImportReport:
     """Write the controls of JSON lines: new ones are added, changed ones updated, the rest is not touched.
 
-    All in one transaction. What a line does not say is not taken away from an existing control (a
-    re-link may have written its citation). Raises SourceError (see `parse_controls`), LockedError while another run writes.
+    All in one transaction. What a line does not say is not taken away from an existing control (a re-link may have
+    written its citation). Raises SourceError (see `parse_controls`), LockedError while another run writes.
     """
     with relink_lock(tables), tables.begin() as connection:
         there = reflect_controls(connection, tables.columns)

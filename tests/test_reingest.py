@@ -471,7 +471,7 @@ def test_a_backup_is_never_overwritten_and_a_cut_one_is_refused(bench: Bench) ->
     whole = backup.read_bytes()
     for size in (0, 3, len(whole) // 2, len(whole) - 4):
         backup.write_bytes(whole[:size])
-        with pytest.raises(SourceError, match="cut off|cannot be read"):
+        with pytest.raises(SourceError, match=r"cut off|cannot be read"):
             list(read_backup(backup))
     backup.write_bytes(whole)
     assert rollback(bench.store, bench.tables, NAME, bench.folder / "backups")["restored"] == 2
