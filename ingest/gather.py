@@ -1,13 +1,13 @@
 """Go through the documents of a manifest one at a time, and make sure that they are what a run may write."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from backends.vectors.store import Record
+from backends.vectors.store import Record, VectorStore
 from ingest.chunker import Chunk
 from ingest.documents import Loaded, Names, load
 from ingest.manifest import Manifest, ManifestDocument
-from ingest.stored import PointSketch, sketch
+from ingest.stored import Claims, PointSketch, claim, read_points, sketch
 from normalize.errors import ContractError, SourceError, UsageError
 from normalize.laws import LawTable
 
@@ -89,3 +89,9 @@ def gather(
             ids[key] = loaded.origin
         yield Gathered(entry, loaded, chunks)
     progress("reading", total, total)
+
+
+def claims_on(store: VectorStore, collection: str, expected: Sequence[Expected], skipped: Sequence[Loaded]) -> Claims:
+    """Read the collection and sort its points by the document that owns them; skipped documents own none."""
+    owners = [document.names for document in expected]
+    return claim(read_points(store, collection), owners, [loaded.names for loaded in skipped])

@@ -12,7 +12,7 @@ from typing import Any
 from backends.tables.connect import Tables
 from backends.tables.locks import collection_lock
 from backends.tables.runs import document_states, finish_run, latest_receipt, set_document_states, start_run
-from backends.vectors.store import PointId, Record, VectorStore, batched_ids
+from backends.vectors.store import PointId, Record, VectorStore, in_batches
 from ingest.backup import write_backup
 from ingest.certain import until_certain
 from ingest.documents import Loaded
@@ -133,7 +133,7 @@ def _back_up(store: VectorStore, collection: str, old: Sequence[PointSketch], pa
 
     def records() -> Iterator[Record]:
         nonlocal seen
-        for ids in batched_ids((point.id for point in old), _BATCH):
+        for ids in in_batches((point.id for point in old), _BATCH):
             yield from store.retrieve(collection, ids, payload=True, vectors=True)
             seen += len(ids)
             progress("backing up", seen, len(old))
@@ -148,7 +148,7 @@ def _delete(store: VectorStore, collection: str, old: Sequence[PointSketch], pro
         return [record.id for record in store.retrieve(collection, ids, payload=False)]
 
     done = 0
-    for ids in batched_ids((point.id for point in old), _BATCH):
+    for ids in in_batches((point.id for point in old), _BATCH):
         until_certain(ids, lambda left: store.delete(collection, left), still_there, f"deleted from '{collection}'")
         done += len(ids)
         progress("deleting", done, len(old))
@@ -167,7 +167,7 @@ def _confirm(store: VectorStore, collection: str, evidence: Evidence, old: Seque
 
 
 def _held(store: VectorStore, collection: str, ids: Sequence[PointId]) -> int:
-    return sum(len(store.retrieve(collection, batch, payload=False)) for batch in batched_ids(ids, _BATCH))
+    return sum(len(store.retrieve(collection, batch, payload=False)) for batch in in_batches(ids, _BATCH))
 
 
 def _book(tables: Tables, collection: str, evidence: Evidence, run_id: int | None) -> None:

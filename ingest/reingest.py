@@ -12,15 +12,15 @@ from typing import Any
 from backends.tables.connect import Tables
 from backends.tables.locks import collection_lock
 from backends.tables.runs import document_states, finish_run, set_document_states, start_run
-from backends.vectors.store import VectorStore
+from backends.vectors.store import VectorStore, in_batches
 from ingest.chunker import Chunk
 from ingest.documents import Loaded, load
-from ingest.gather import Progress, expect, gather, no_progress
+from ingest.gather import Progress, claims_on, expect, gather, no_progress
 from ingest.manifest import Manifest
 from ingest.plan import DocumentPlan, plan_document
-from ingest.stored import PointSketch, claim, read_points
+from ingest.stored import PointSketch
 from ingest.target import EmbedderFor, Target, find_target, ready
-from ingest.upload import in_batches, rewrite_payloads, write_chunks
+from ingest.upload import BATCH, rewrite_payloads, write_chunks
 from normalize.errors import FundstelleError, SourceError
 from normalize.laws import LawTable
 
@@ -116,8 +116,7 @@ def make_plan(
         if len(gathered.chunks) <= room:
             room -= len(gathered.chunks)
             kept[gathered.loaded.document.document_id] = gathered.chunks
-    known = [document.names for document in expected]
-    claims = claim(read_points(store, collection), known, [loaded.names for loaded in skipped])
+    claims = claims_on(store, collection, expected, skipped)
     plans = [
         plan_document(e, claims.by_document.get(e.names.document_id, []), rewrite_all=rewrite_all) for e in expected
     ]
@@ -173,7 +172,7 @@ def _write(store: VectorStore, plan: Plan, laws: LawTable, progress: Progress) -
     total = sum(len(document.write) for document in work)
     done = embedded = 0
     progress("writing", 0, total)
-    for batch in in_batches(_chunks_to_write(work, plan, laws)):
+    for batch in in_batches(_chunks_to_write(work, plan, laws), BATCH):
         embedded += write_chunks(store, plan.target, batch, reuse)
         done += len(batch)
         progress("writing", done, total)

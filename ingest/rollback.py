@@ -1,14 +1,14 @@
 """Roll back a prune: put the backed-up points back, vectors included, and check them. Deletes nothing."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from backends.tables.connect import Tables
 from backends.tables.locks import collection_lock
 from backends.tables.runs import document_states, finish_run, set_document_states, start_run
-from backends.vectors.store import Point, Record, VectorStore
+from backends.vectors.store import Point, Record, VectorStore, in_batches
 from ingest.backup import read_backup
 from ingest.certain import until_certain
 from ingest.gather import Progress, no_progress
@@ -45,7 +45,7 @@ def rollback(
         try:
             done = 0
             restored: set[str] = set()
-            for batch in _batches(read_backup(backup)):
+            for batch in in_batches(read_backup(backup), _BATCH):
                 points = [_point(record, about.layout.dimension, backup) for record in batch]
                 _put_back(store, collection, points)
                 restored.update(str(record.payload.get("document_id")) for record in batch)
@@ -91,14 +91,3 @@ def _point(record: Record, dimension: int, backup: Path) -> Point:
     if record.dense is not None and record.dense.shape != (dimension,):
         raise GateError(f"Backup {backup} has vectors of another size than the collection ({dimension}): use its own.")
     return Point(record.id, record.dense, record.sparse, record.payload)
-
-
-def _batches(records: Iterator[Record]) -> Iterator[Sequence[Record]]:
-    batch: list[Record] = []
-    for record in records:
-        batch.append(record)
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

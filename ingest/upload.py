@@ -3,12 +3,11 @@
 A time-out means *unknown*: the store is asked what it holds, and only what is missing is sent again (DESIGN §6).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from backends.vectors.store import Floats, Point, PointId, SparseVector, VectorStore
+from backends.vectors.store import Floats, Point, PointId, SparseVector, VectorStore, in_batches
 from ingest.certain import until_certain
 from ingest.chunker import Chunk
 from ingest.stored import LIGHT_FIELDS, PointSketch, light_digest
@@ -16,13 +15,6 @@ from ingest.target import Target
 from normalize.analyzer import sparse_document
 
 BATCH = 512
-
-
-def in_batches(chunks: Iterable[Chunk], size: int = BATCH) -> Iterator[list[Chunk]]:
-    """Yield the chunks in lists of at most `size`."""
-    iterator = iter(chunks)
-    while batch := list(islice(iterator, size)):
-        yield batch
 
 
 def write_chunks(store: VectorStore, target: Target, chunks: Sequence[Chunk], reuse: Mapping[str, PointSketch]) -> int:
@@ -83,5 +75,5 @@ def rewrite_payloads(store: VectorStore, collection: str, chunks: Sequence[Chunk
         held = {str(record.id): light_digest(record.payload) for record in records}
         return [chunk for chunk in sent if held.get(chunk.point_id) != light_digest(chunk.payload)]
 
-    for batch in in_batches(chunks):
+    for batch in in_batches(chunks, BATCH):
         until_certain(batch, rewrite, other, f"rewritten in collection '{collection}'")

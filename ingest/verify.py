@@ -26,10 +26,10 @@ from backends.vectors.store import Record, VectorStore, Where
 from ingest.chunker import Chunk
 from ingest.digests import points_digest
 from ingest.documents import Loaded
-from ingest.gather import Expected, Progress, expect, gather, no_progress
+from ingest.gather import Expected, Progress, claims_on, expect, gather, no_progress
 from ingest.manifest import Manifest
 from ingest.reingest import list_unclaimed
-from ingest.stored import Claims, PointSketch, claim, read_points
+from ingest.stored import Claims, PointSketch
 from normalize.errors import ContractError, GateError
 from normalize.laws import LawTable
 from normalize.payload import check_payload
@@ -64,8 +64,7 @@ def gather_evidence(
     store: VectorStore, collection: str, expected: list[Expected], skipped: Sequence[Loaded] = ()
 ) -> Evidence:
     """Read the collection and sort its points into current and old ones of each document."""
-    known = [document.names for document in expected]
-    claims = claim(read_points(store, collection), known, [loaded.names for loaded in skipped])
+    claims = claims_on(store, collection, expected, skipped)
     current: dict[str, list[PointSketch]] = {}
     old: dict[str, list[PointSketch]] = {}
     for document in expected:

@@ -37,7 +37,7 @@ from backends.vectors.store import (
     Record,
     SparseVector,
     Where,
-    batched_ids,
+    in_batches,
 )
 from normalize.errors import StoreError
 
@@ -170,7 +170,7 @@ class EdgeStore:
         opened = self._get(collection)
         with engine_errors(collection, "delete from"):
             opened.dirty = True
-            for batch in batched_ids(ids, _WRITE_IDS):
+            for batch in in_batches(ids, _WRITE_IDS):
                 opened.shard.update(engine.UpdateOperation.delete_points(list(batch)))
             opened.shard.flush()
 
@@ -181,7 +181,7 @@ class EdgeStore:
         check_ids(collection, ids)
         opened = self._get(collection)
         records: list[Record] = []
-        for batch in batched_ids(dict.fromkeys(ids), _WRITE_IDS):
+        for batch in in_batches(dict.fromkeys(ids), _WRITE_IDS):
             with engine_errors(collection, "read"):
                 found = opened.shard.retrieve(list(batch), payload or False, vectors)
                 records.extend(from_record(opened.about.layout, one) for one in found)

@@ -41,7 +41,7 @@ from backends.vectors.store import (
     Record,
     SparseVector,
     Where,
-    batched_ids,
+    in_batches,
 )
 from normalize.errors import StoreError, UsageError
 
@@ -231,7 +231,7 @@ class QdrantStore:
     def delete(self, collection: str, ids: Sequence[PointId]) -> None:
         """Delete exactly these points; ids that are not there are no error."""
         check_ids(collection, ids)
-        for batch in batched_ids(ids, _IDS):
+        for batch in in_batches(ids, _IDS):
             selector = models.PointIdsList(points=list(batch))
             self._update(collection, partial(self._client.delete, collection, selector, wait=True))
 
@@ -242,7 +242,7 @@ class QdrantStore:
         check_ids(collection, ids)
         layout = self._layout(collection)
         records: list[Record] = []
-        for batch in batched_ids(dict.fromkeys(ids), _IDS):
+        for batch in in_batches(dict.fromkeys(ids), _IDS):
             found = self._read(
                 f"read collection '{collection}'",
                 partial(self._client.retrieve, collection, batch, with_payload=payload or False, with_vectors=vectors),

@@ -11,7 +11,8 @@ that has length 1 already is stored bit for bit, so what was read can be written
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, Self
+from itertools import islice
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ PointId = str | int
 Floats = NDArray[np.float32]
 IndexKind = Literal["keyword", "integer", "bool"]
 Scalar = str | int | bool
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +208,8 @@ class VectorStore(Protocol):
         ...
 
 
-def batched_ids(ids: Iterable[PointId], size: int) -> Iterator[list[PointId]]:
-    """Yield the ids in lists of at most `size`."""
-    batch: list[PointId] = []
-    for point_id in ids:
-        batch.append(point_id)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
+def in_batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield the items in lists of at most `size`."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
         yield batch

@@ -56,7 +56,6 @@ class ProvisionReader:
     def __init__(self, has_classes: bool, footnotes: dict[str, str]) -> None:
         self._has_classes = has_classes
         self._notes = footnotes
-        self._told: set[str] = set()
         self._divisions: list[tuple[int, str]] = []
         self._open: _Open | None = None
         self._state = "preamble"
