@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := normalize ingest relink retrieve backends migrations cli.py printing.py settings.py tests benchmarks examples
+SOURCES := normalize ingest relink retrieve backends migrations commands printing cli.py settings.py tests benchmarks examples
 
 .PHONY: demo test floors lint lock clean install
 

@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import printing
+import printing.ingesting
+import printing.linking
 from backends.embedders import make_embedder
 from backends.vectors import open_store
 from backends.vectors.store import Layout, Point, SparseVector
@@ -79,15 +80,15 @@ def main() -> None:
     say("db", "upgrade")
     print(run("db", "upgrade"), end="")
     written = report("reingest", "--collection", COLLECTION, "--manifest", str(HERE / "manifest.yaml"))
-    printing.print_plan(written, dry_run=False)
+    printing.ingesting.print_plan(written, dry_run=False)
     verdict = report("verify", "--collection", COLLECTION)
-    printing.print_verdict(verdict)
+    printing.ingesting.print_verdict(verdict)
     pruned = report("prune", "--collection", COLLECTION)
-    printing.print_pruned(pruned, dry_run=False)
+    printing.ingesting.print_pruned(pruned, dry_run=False)
     say("controls", "import", str(HERE / "controls.jsonl"))
     print(run("controls", "import", str(HERE / "controls.jsonl")), end="")
     links = report("relink")
-    printing.print_relinked(links, dry_run=False)
+    printing.linking.print_relinked(links, dry_run=False)
     answers = [report("search", question, "--limit", "1") for question in QUESTIONS]
     summarise(written, verdict, pruned, links, answers, time.perf_counter() - started)
 

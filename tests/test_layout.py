@@ -6,7 +6,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = {"normalize", "ingest", "relink", "retrieve", "backends", "migrations", "cli", "settings", "printing"}
+PACKAGES = {
+    "normalize",
+    "ingest",
+    "relink",
+    "retrieve",
+    "backends",
+    "migrations",
+    "commands",
+    "printing",
+    "cli",
+    "settings",
+}
 ALLOWED = {
     "normalize": set(),
     "backends": {"normalize", "migrations"},  # the upgrade runs the migrations
@@ -15,6 +26,8 @@ ALLOWED = {
     "relink": {"normalize", "backends"},
     "retrieve": {"normalize", "backends"},
     "settings": {"normalize"},
+    "printing": {"ingest", "relink", "retrieve"},  # for the types of what it prints
+    "cli": {"commands", "settings", "normalize"},
 }
 
 

@@ -1,0 +1,131 @@
+"""Re-ingest: plan and write, verify, prune, roll back."""
+
+from typing import Annotated
+
+import typer
+
+import printing.ingesting as printed
+from backends.embedders import Embedder
+from commands.opening import (
+    CollectionName,
+    DryRun,
+    JsonFlag,
+    ManifestFile,
+    make_the_embedder,
+    manifest_of,
+    open_stores,
+    print_json,
+)
+from ingest.prune import prune as prune_collection
+from ingest.reingest import make_plan
+from ingest.reingest import reingest as reingest_collection
+from ingest.rollback import rollback as rollback_collection
+from ingest.verify import SAMPLE, SEED
+from ingest.verify import verify as verify_collection
+from normalize.laws import LawTable
+from printing.console import progress_bars
+
+PENDING = 5
+
+app = typer.Typer()
+
+
+@app.command()
+def reingest(
+    context: typer.Context,
+    collection: CollectionName,
+    manifest: ManifestFile = None,
+    dry_run: DryRun = False,
+    rewrite: Annotated[
+        bool, typer.Option("--rewrite", help="Write every payload again (heals what another program changed).")
+    ] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="With --dry-run: exit 5 if changes are pending.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Read the documents of a collection and write what the store lacks. Deletes nothing."""
+    settings = context.obj.settings
+    with open_stores(settings) as (store, tables), progress_bars() as progress:
+        known = manifest_of(settings, tables, collection, manifest)
+        laws = LawTable.builtin()
+
+        def embedder_for(dimension: int | None) -> Embedder:
+            return make_the_embedder(settings, dimension)
+
+        if dry_run:
+            plan = make_plan(store, collection, known, laws, embedder_for, progress, rewrite_all=rewrite)
+            report, pending = plan.report(), plan.pending
+        else:
+            report = reingest_collection(
+                store, tables, collection, known, laws, embedder_for, progress, rewrite_all=rewrite
+            )
+            pending = False
+    print_json(report) if as_json else printed.print_plan(report, dry_run=dry_run)
+    if dry_run and exit_code and pending:
+        raise typer.Exit(PENDING)
+
+
+@app.command()
+def verify(
+    context: typer.Context,
+    collection: CollectionName,
+    manifest: ManifestFile = None,
+    sample: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of chunks compared whole (at least one a document).")
+    ] = SAMPLE,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = SEED,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check, but write no receipt.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check that the store holds exactly what the sources say, and write the receipt that prune needs."""
+    settings = context.obj.settings
+    with open_stores(settings) as (store, tables), progress_bars() as progress:
+        known = manifest_of(settings, tables, collection, manifest)
+        report = verify_collection(
+            store, tables, collection, known, LawTable.builtin(),
+            sample=sample, seed=seed, write_receipt=not dry_run, progress=progress,
+        )  # fmt: skip
+    print_json(report) if as_json else printed.print_verdict(report)
+    if not report["ok"]:
+        raise typer.Exit(3)
+
+
+@app.command()
+def prune(
+    context: typer.Context,
+    collection: CollectionName,
+    manifest: ManifestFile = None,
+    max_delete_ratio: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Refuse to delete a larger share of the collection.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Back up and delete the old points of re-ingested documents. Needs a receipt of verify that still holds."""
+    settings = context.obj.settings
+    ratio = settings.max_delete_ratio if max_delete_ratio is None else max_delete_ratio
+    with open_stores(settings) as (store, tables), progress_bars() as progress:
+        known = manifest_of(settings, tables, collection, manifest)
+        report = prune_collection(
+            store, tables, collection, known, LawTable.builtin(), settings.home / "backups",
+            max_delete_ratio=ratio, dry_run=dry_run, progress=progress,
+        )  # fmt: skip
+    print_json(report) if as_json else printed.print_pruned(report, dry_run=dry_run)
+
+
+@app.command()
+def rollback(
+    context: typer.Context,
+    collection: CollectionName,
+    run: Annotated[int | None, typer.Option("--run", help="The prune run to take back (default: the last).")] = None,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Put the points back that a prune deleted, vectors included. Deletes nothing."""
+    settings = context.obj.settings
+    with open_stores(settings) as (store, tables), progress_bars() as progress:
+        report = rollback_collection(
+            store, tables, collection, settings.home / "backups", run=run, dry_run=dry_run, progress=progress
+        )
+    print_json(report) if as_json else printed.print_rolled_back(report, dry_run=dry_run)

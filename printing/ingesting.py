@@ -1,0 +1,113 @@
+"""What re-ingest, verify, prune and rollback print."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from printing.console import MANY_DOCUMENTS, console, seconds, table
+
+
+def print_plan(report: Mapping[str, Any], *, dry_run: bool) -> None:
+    """Print the plan of a re-ingest, or what a re-ingest did."""
+    out = console()
+    totals = report["totals"]
+    columns = ("document", "code", "chunks", "new", "changed", "unchanged", "obsolete", "old points", "version")
+    documents = [d for d in report["documents"] if d["to_write"] or d["to_rewrite"] or d["old_points"]]
+    shown = documents[:MANY_DOCUMENTS] if documents else report["documents"][:MANY_DOCUMENTS]
+    rows = [
+        (d["document_id"], d["regulation_code"], d["chunks"], d["new"], d["changed"], d["unchanged"], d["obsolete"],
+         d["old_points"], _versions(d))
+        for d in shown
+    ]  # fmt: skip
+    out.print(table(columns, rows))
+    if len(shown) < len(report["documents"]):
+        out.print(f"… and {len(report['documents']) - len(shown):,} more documents")
+    for document in shown:
+        for kind in ("obsolete", "changed", "new"):
+            if document["old_points"] and document["examples"][kind]:
+                more = document[kind] - len(document["examples"][kind])
+                tail = f" and {more:,} more" if more > 0 else ""
+                out.print(f"  {document['regulation_code']} {kind}: {', '.join(document['examples'][kind])}{tail}")
+    _print_unclaimed(out, report["unclaimed"])
+    if report["skipped"]:
+        more = " …" if len(report["skipped"]) > 10 else ""
+        out.print(f"{len(report['skipped']):,} files have no text in force: {', '.join(report['skipped'][:10])}{more}")
+    if report["warning"]:
+        out.print(f"Warning: {report['warning']}")
+    if not totals["to_write"] and not totals["to_rewrite"]:
+        out.print(f"Nothing to write: all {totals['chunks']:,} chunks of '{report['collection']}' are in the store.")
+    elif dry_run:
+        out.print(
+            f"Would write {totals['to_write']:,} points and {totals['to_rewrite']:,} payloads to "
+            f"'{report['collection']}'; {totals['vectors_reused']:,} vectors reused. Nothing was written (dry run)."
+        )
+    else:
+        out.print(
+            f"Wrote {report['written']:,} points and {report['rewritten']:,} payloads to '{report['collection']}' with "
+            f"{report['model']}; {report['vectors_computed']:,} vectors computed, {totals['vectors_reused']:,} reused."
+        )
+    if totals["old_points"] and not dry_run:
+        out.print(f"{totals['old_points']:,} old points stay until 'verify' has passed and 'prune' deletes them.")
+    out.print(f"Time: {seconds(report['seconds'])}")
+
+
+def _versions(document: Mapping[str, Any]) -> str:
+    old = ", ".join(v for v in document["old_versions"] if v != document["version"])
+    return f"{old} → {document['version']}" if old else str(document["version"])
+
+
+def _print_unclaimed(out: Console, unclaimed: Mapping[str, Any]) -> None:
+    if unclaimed["points"]:
+        laws = list(unclaimed["by_document"].items())
+        named = ", ".join(f"{name} ({count:,})" for name, count in laws[:10])
+        more = f" and {len(laws) - 10:,} more" if len(laws) > 10 else ""
+        out.print(f"{unclaimed['points']:,} points belong to no document of the manifest and stay: {named}{more}")
+
+
+def print_verdict(report: Mapping[str, Any]) -> None:
+    """Print what verify found."""
+    out = console()
+    rows = [("ok" if not c["failed"] else "FAILED", c["name"], c["checked"], c["failed"]) for c in report["checks"]]
+    out.print(table(("", "check", "checked", "failed"), rows))
+    for check in report["checks"]:
+        for example in check["examples"]:
+            out.print(f"  {check['name']}: {example}")
+    _print_unclaimed(out, report["unclaimed"])
+    if report["ok"]:
+        out.print(
+            f"Verified: {report['chunks']:,} chunks of {report['documents']:,} documents in "
+            f"'{report['collection']}' are exactly what the sources say. {report['old_points']:,} old points may be "
+            f"pruned. Receipt {report['receipt'] or 'not written (dry run)'}."
+        )
+    else:
+        out.print("NOT verified: nothing may be deleted. Run 'fundstelle reingest' again, then 'verify'.")
+    out.print(f"Time: {seconds(report['seconds'])}")
+
+
+def print_pruned(report: Mapping[str, Any], *, dry_run: bool) -> None:
+    """Print what prune deleted, or would delete."""
+    out = console()
+    if report["documents"]:
+        out.print(table(("document", "old points"), list(report["documents"].items())[:MANY_DOCUMENTS]))
+    _print_unclaimed(out, report["unclaimed"])
+    if dry_run:
+        out.print(f"Would delete {report['to_delete']:,} old points of '{report['collection']}'. Nothing was deleted.")
+    elif report["deleted"]:
+        out.print(
+            f"Deleted {report['deleted']:,} old points of '{report['collection']}'; {report['kept']:,} new ones "
+            f"checked to be there. Backup: {report['backup']}"
+        )
+    else:
+        out.print(f"Nothing to prune in '{report['collection']}': its {report['kept']:,} points are all current.")
+    if report["seconds"]:
+        out.print(f"Time: {seconds(report['seconds'])}")
+
+
+def print_rolled_back(report: Mapping[str, Any], *, dry_run: bool) -> None:
+    """Print what a rollback put back."""
+    out = console()
+    if dry_run:
+        out.print(f"Would put back {report['points']:,} points from {report['backup']}. Nothing was written.")
+    else:
+        out.print(f"Put back {report['restored']:,} points into '{report['collection']}' from {report['backup']}.")
