@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from commands import ingesting, linking, overview, retrieving, tables, texts
+from commands import ingesting, linking, overview, retrieving, reviewing, tables, texts
 from commands.opening import Call
 from normalize.errors import FundstelleError
 from settings import load_settings
@@ -26,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (ingesting, linking, retrieving, texts, tables, overview):
+for group in (ingesting, linking, reviewing, retrieving, texts, tables, overview):
     app.add_typer(group.app)
 
 

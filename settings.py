@@ -51,6 +51,9 @@ class Settings(BaseModel):
     embedder_model: str | None = None
     embedder_dimension: int | None = Field(default=None, gt=0)
     ollama_url: str | None = None
+    llm_url: str | None = None
+    llm_model: str | None = None
+    llm_api_key: SecretStr | None = None
     lock_timeout: float = Field(default=10.0, ge=0)
     max_delete_ratio: float = Field(default=0.75, ge=0, le=1)
     manifests: dict[str, Path] = Field(default_factory=dict)
@@ -68,6 +71,9 @@ ENVIRONMENT = {
     "FUNDSTELLE_EMBEDDER_MODEL": "embedder_model",
     "FUNDSTELLE_EMBEDDER_DIMENSION": "embedder_dimension",
     "OLLAMA_URL": "ollama_url",
+    "FUNDSTELLE_LLM_URL": "llm_url",
+    "FUNDSTELLE_LLM_MODEL": "llm_model",
+    "FUNDSTELLE_LLM_API_KEY": "llm_api_key",
     "FUNDSTELLE_LOCK_TIMEOUT": "lock_timeout",
     "FUNDSTELLE_MAX_DELETE_RATIO": "max_delete_ratio",
 }

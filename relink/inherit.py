@@ -4,6 +4,7 @@ All of it happens in one temporary table, a row a control, so that a dry run and
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,6 +28,33 @@ RESULT = (
 )
 """Columns of a link that a run finds, in the order of their rows."""
 
+HUMAN = "human"
+"""Outcome of a control that a person decided in the review."""
+
+OUT_OF_SCOPE = "out_of_scope"
+"""Outcome of a control that a limited run does not look at; it is never written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which quotations a limited run looks at; the controls below them inherit, all others stay as they are.
+
+    `hints` are the known regulations that are asked for, `codes` the same as codes of present citations (for controls
+    without a hint); None is every regulation. `limit` takes controls that no re-link has seen first, so that the same
+    call goes on where the last one ended.
+    """
+
+    hints: tuple[str, ...] | None = None
+    codes: tuple[str, ...] = ()
+    limit: int | None = None
+    only_unmatched: bool = False
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return self.hints is None and self.limit is None and not self.only_unmatched
+
+
 work = sa.Table(
     "fundstelle_relink_work",
     sa.MetaData(),
@@ -36,6 +64,7 @@ work = sa.Table(
     sa.Column("has_text", sa.Boolean, nullable=False),
     sa.Column("previous", JSONB),
     sa.Column("ours", sa.Boolean, nullable=False),
+    sa.Column("human", sa.Boolean, nullable=False),
     *(sa.Column(name, links.c[name].type) for name in RESULT),
     prefixes=["TEMPORARY"],
     postgresql_on_commit="DROP",
@@ -62,13 +91,15 @@ heirs = sa.Table(
 
 def present_citation(controls: Controls) -> sa.ColumnElement[Any]:
     """Return the citation that a control has; a JSON null is none."""
-    return sa.func.nullif(sa.cast(controls.column["source_citation"], JSONB), sa.cast(sa.literal("null"), JSONB))
+    null = sa.cast(sa.literal("null"), JSONB)
+    return sa.func.nullif(sa.cast(controls.column["source_citation"], JSONB), null, type_=JSONB)
 
 
 def open_work(connection: sa.Connection, controls: Controls, *, force: bool) -> None:
     """Fill the table of this run: a row a control, with what is left alone decided already.
 
-    Self-written controls are left alone; so is a citation that no re-link has written, unless `force`.
+    Self-written controls are left alone; so are, unless `force`, a citation that no re-link has written and what a
+    person decided in the review.
     """
     work.create(connection)
     read = controls.read
@@ -77,6 +108,7 @@ def open_work(connection: sa.Connection, controls: Controls, *, force: bool) -> 
         links.c.outcome.in_(("linked", "inherited")),
         links.c.citation.is_not_distinct_from(present_citation(controls)),
     )
+    reviewed = sa.and_(links.c.outcome == HUMAN, links.c.citation.is_not_distinct_from(present_citation(controls)))
     rows = sa.select(
         read["control_uuid"],
         read["parent_control_uuid"],
@@ -84,18 +116,85 @@ def open_work(connection: sa.Connection, controls: Controls, *, force: bool) -> 
         sa.func.coalesce(sa.func.btrim(text) != "", sa.false()),
         present_citation(controls),
         sa.func.coalesce(ours, sa.false()),
+        sa.func.coalesce(reviewed, sa.false()),
     ).select_from(controls.table.outerjoin(links, links.c.control_uuid == read["control_uuid"].element))
-    connection.execute(
-        sa.insert(work).from_select(["control_uuid", "parent", "self_written", "has_text", "previous", "ours"], rows)
-    )
+    names = ["control_uuid", "parent", "self_written", "has_text", "previous", "ours", "human"]
+    connection.execute(sa.insert(work).from_select(names, rows))
     for name in ("control_uuid", "parent"):  # after the rows: building an index is far faster than feeding it
         connection.execute(sa.text(f"CREATE INDEX ON {work.name} ({name})"))
     connection.execute(sa.text(f"ANALYZE {work.name}"))
     alone = {"outcome": "self_written", "citation": work.c.previous}
     connection.execute(sa.update(work).where(work.c.self_written).values(alone))
     if not force:
+        _as_before(connection, sa.and_(work.c.outcome.is_(None), work.c.human))
         human = sa.and_(work.c.outcome.is_(None), work.c.previous.is_not(None), ~work.c.ours)
         connection.execute(sa.update(work).where(human).values(outcome="kept", citation=work.c.previous))
+
+
+def _as_before(connection: sa.Connection, where: sa.ColumnElement[bool]) -> None:
+    """Give controls what their link row says."""
+    connection.execute(
+        sa.update(work)
+        .where(where, links.c.control_uuid == work.c.control_uuid)
+        .values({name: links.c[name] for name in RESULT})
+    )
+
+
+def known_hints(connection: sa.Connection, controls: Controls) -> list[str]:
+    """Return every known regulation of the controls as it is written there, in order."""
+    hint = controls.read["source_regulation"].element
+    found = connection.execute(sa.select(hint).distinct().select_from(controls.table).where(hint.is_not(None)))
+    return sorted(str(value) for value in found.scalars())
+
+
+def narrow(connection: sa.Connection, controls: Controls, scope: Scope) -> None:
+    """Set every undecided quotation outside a scope aside."""
+    if scope.is_everything:
+        return
+    hint = controls.read["source_regulation"].element
+    uuid = controls.read["control_uuid"].element
+    wanted = [work.c.has_text, work.c.outcome.is_(None)]
+    if scope.hints is not None:
+        cited = sa.and_(
+            sa.func.coalesce(sa.func.btrim(hint), "") == "",
+            sa.func.coalesce(work.c.previous["regulation_code"].astext.in_(scope.codes), sa.false()),
+        )
+        wanted.append(sa.or_(sa.func.coalesce(hint.in_(scope.hints), sa.false()), cited))
+    if scope.only_unmatched:
+        open_link = sa.or_(links.c.control_uuid.is_(None), links.c.outcome.in_(("unmatched", "ambiguous")))
+        wanted += [open_link, work.c.previous.is_(None)]
+    chosen = (
+        sa.select(work.c.control_uuid)
+        .select_from(
+            work.join(controls.table, uuid == work.c.control_uuid).outerjoin(
+                links, links.c.control_uuid == work.c.control_uuid
+            )
+        )
+        .where(*wanted)
+        .order_by(links.c.control_uuid.is_not(None), sa.collate(work.c.control_uuid, "C"))
+        .limit(scope.limit)
+        .subquery()
+    )
+    connection.execute(
+        sa.update(work)
+        .where(work.c.has_text, work.c.outcome.is_(None), work.c.control_uuid.not_in(sa.select(chosen.c.control_uuid)))
+        .values(outcome=OUT_OF_SCOPE)
+    )
+
+
+def set_aside(connection: sa.Connection) -> None:
+    """Leave every control alone that neither was decided by this limited run nor inherits from one that was."""
+    mine = sa.or_(
+        sa.exists().where(decided.c.control_uuid == work.c.control_uuid),
+        sa.exists().where(
+            heirs.c.control_uuid == work.c.control_uuid,
+            heirs.c.source == decided.c.control_uuid,
+        ),
+    )
+    nothing: dict[str, Any] = dict.fromkeys(RESULT, sa.null())
+    connection.execute(
+        sa.update(work).where(~mine).values(nothing | {"outcome": OUT_OF_SCOPE, "citation": work.c.previous})
+    )
 
 
 def quotations(connection: sa.Connection, controls: Controls) -> list[tuple[str, str, str | None]]:
@@ -148,28 +247,16 @@ def settle(connection: sa.Connection, codes: Sequence[str]) -> list[str]:
 def _keep_what_nothing_replaces(connection: sa.Connection) -> None:
     """Keep a person's citation for which `force` found no other: it may be replaced, never erased."""
     nothing: dict[str, Any] = dict.fromkeys(RESULT, sa.null())
-    connection.execute(
-        sa.update(work)
-        .where(work.c.outcome.is_not(None), work.c.citation.is_(None), work.c.previous.is_not(None), ~work.c.ours)
-        .values(nothing | {"outcome": "kept", "citation": work.c.previous})
-    )
+    lost = sa.and_(work.c.outcome.is_not(None), work.c.citation.is_(None), work.c.previous.is_not(None), ~work.c.ours)
+    _as_before(connection, sa.and_(lost, work.c.human))
+    connection.execute(sa.update(work).where(lost).values(nothing | {"outcome": "kept", "citation": work.c.previous}))
 
 
 def _keep_what_was_out_of_sight(connection: sa.Connection, codes: Sequence[str]) -> None:
     """Leave links alone that name a regulation this run did not look in, unless it found a better one."""
     elsewhere = sa.and_(work.c.ours, ~work.c.previous["regulation_code"].astext.in_(codes))
     not_linked = ~sa.exists().where(decided.c.control_uuid == work.c.control_uuid, decided.c.outcome == "linked")
-    connection.execute(
-        sa.update(work)
-        .where(
-            work.c.outcome.is_(None),
-            work.c.has_text,
-            elsewhere,
-            not_linked,
-            links.c.control_uuid == work.c.control_uuid,
-        )
-        .values({name: links.c[name] for name in RESULT})
-    )
+    _as_before(connection, sa.and_(work.c.outcome.is_(None), work.c.has_text, elsewhere, not_linked))
 
 
 def _inherit(connection: sa.Connection) -> None:

@@ -18,16 +18,31 @@ from sqlalchemy.dialects.postgresql import insert
 from backends.tables.connect import Tables
 from backends.tables.locks import relink_lock
 from backends.tables.mapping import Controls, reflect_controls
-from backends.tables.runs import finish_run, start_run
-from backends.tables.schema import link_audit, links
+from backends.tables.runs import RUNNING, finish_run, start_run
+from backends.tables.schema import link_audit, links, runs
 from normalize.errors import UsageError
-from relink.anchors import make_anchors
+from relink.anchors import Anchor, make_anchors
 from relink.chunks import LinkChunk
 from relink.corpus import Corpus, build_corpus
 from relink.decision import Candidate, Decision
-from relink.inherit import RESULT, open_work, present_citation, quotations, settle, stage_decisions, work
+from relink.inherit import (
+    HUMAN,
+    OUT_OF_SCOPE,
+    RESULT,
+    Scope,
+    known_hints,
+    narrow,
+    open_work,
+    present_citation,
+    quotations,
+    set_aside,
+    settle,
+    stage_decisions,
+    work,
+)
+from relink.report import changes_of
 from relink.spans import citation_of
-from relink.tiers import TIERS, decide_anchors
+from relink.tiers import TIERS, Tier, decide_anchors
 
 COMMAND = "relink"
 _REVIEW_CANDIDATES = 8
@@ -37,11 +52,17 @@ _EXCERPT = 120
 
 @dataclass(frozen=True, slots=True)
 class RelinkOptions:
-    """How to re-link: which tiers, whether to overwrite citations that are not ours, whether to write at all."""
+    """How to re-link: which tiers, whether to overwrite citations that are not ours, whether to write at all.
+
+    `regulations` (in any spelling), `limit` and `only_unmatched` narrow a run: see `inherit.Scope`.
+    """
 
     tiers: tuple[str, ...] = ("hash", "fuzzy")
     force: bool = False
     dry_run: bool = False
+    regulations: tuple[str, ...] = ()
+    limit: int | None = None
+    only_unmatched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +70,8 @@ class RelinkReport:
     """What a re-link found and wrote.
 
     `citations_written` and `links_written` are what changed (in a dry run: what would); `seconds` is per stage;
-    `examples` are a few controls of each outcome; `cycles` the controls that hang on a cycle of parents.
+    `examples` are a few controls of each outcome; `changes` compares with the citations before; `cycles` are the
+    controls that hang on a cycle of parents.
     """
 
     run_id: int | None
@@ -65,6 +87,7 @@ class RelinkReport:
     cycles: tuple[str, ...]
     seconds: dict[str, float]
     examples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    changes: dict[str, Any] = field(default_factory=dict)
 
     @property
     def writes(self) -> int:
@@ -88,6 +111,7 @@ class RelinkReport:
             "cycles": list(self.cycles),
             "seconds": self.seconds,
             "examples": self.examples,
+            "changes": self.changes,
         }
 
 
@@ -104,22 +128,32 @@ class _Clock:
         self._last = now
 
 
-def relink(tables: Tables, chunks: Sequence[LinkChunk], options: RelinkOptions | None = None) -> RelinkReport:
+def relink(
+    tables: Tables,
+    chunks: Sequence[LinkChunk],
+    options: RelinkOptions | None = None,
+    more_tiers: Sequence[Tier] = (),
+) -> RelinkReport:
     """Link the controls of a database to chunks (in document order, see `relink.chunks`).
 
-    Everything is written in one transaction, or with `dry_run` nothing. Raises UsageError for an unknown tier,
-    LockedError while another run writes, StoreError if the database refuses.
+    `more_tiers` are tiers that need something from outside (a vector store, a model); `options.tiers` names which run.
+    Everything is written in one transaction, or with `dry_run` nothing: a killed run leaves nothing half-written, and
+    the same call does the whole. Raises UsageError for an unknown tier or regulation, LockedError while another run
+    writes, StoreError if the database refuses.
     """
     options = options or RelinkOptions()
-    unknown = [name for name in options.tiers if name not in TIERS]
+    known = TIERS | {tier.name: tier for tier in more_tiers}
+    unknown = [name for name in options.tiers if name not in known]
     if unknown:
-        raise UsageError(f"There is no tier '{unknown[0]}'; choose from {', '.join(TIERS)}.")
+        raise UsageError(f"There is no tier '{unknown[0]}'; choose from {', '.join(known)}.")
+    tiers = [known[name] for name in options.tiers]
     if options.dry_run:
-        return _relink(tables, chunks, options, None)
+        return _relink(tables, chunks, options, tiers, None)
     with relink_lock(tables):
-        run_id = start_run(tables, COMMAND, None, {"tiers": list(options.tiers), "force": options.force})
+        _close_killed_runs(tables)
+        run_id = start_run(tables, COMMAND, None, _details(options))
         try:
-            report = _relink(tables, chunks, options, run_id)
+            report = _relink(tables, chunks, options, tiers, run_id)
         except BaseException:
             finish_run(tables, run_id, "failed", {})
             raise
@@ -127,24 +161,73 @@ def relink(tables: Tables, chunks: Sequence[LinkChunk], options: RelinkOptions |
     return report
 
 
-def _relink(tables: Tables, chunks: Sequence[LinkChunk], options: RelinkOptions, run_id: int | None) -> RelinkReport:
+def _details(options: RelinkOptions) -> dict[str, Any]:
+    return {
+        "tiers": list(options.tiers),
+        "force": options.force,
+        "regulations": list(options.regulations),
+        "limit": options.limit,
+        "only_unmatched": options.only_unmatched,
+    }
+
+
+def _close_killed_runs(tables: Tables) -> None:
+    """Say of earlier re-links that were killed that they ended: whoever holds the lock knows that none is running."""
+    with tables.begin() as connection:
+        connection.execute(
+            sa.update(runs)
+            .where(runs.c.command == COMMAND, runs.c.status == RUNNING)
+            .values(status="killed", finished_at=sa.func.now())
+        )
+
+
+def _scope(corpus: Corpus, hints: Sequence[str], options: RelinkOptions) -> Scope:
+    """Return the scope of a run; raises UsageError for a regulation that no chunk has."""
+    if not options.regulations:
+        return Scope(limit=options.limit, only_unmatched=options.only_unmatched)
+    wanted: set[int] = set()
+    for name in options.regulations:
+        documents = corpus.documents_of_hint(name)
+        if not documents:
+            raise UsageError(f"No chunk is of regulation '{name}'; correct --regulation, or ingest that law first.")
+        wanted |= set(documents)
+    return Scope(
+        hints=tuple(hint for hint in hints if wanted & set(corpus.documents_of_hint(hint))),
+        codes=tuple(sorted({corpus.chunks[corpus.document_starts[i]].regulation_code for i in wanted})),
+        limit=options.limit,
+        only_unmatched=options.only_unmatched,
+    )
+
+
+def _relink(
+    tables: Tables,
+    chunks: Sequence[LinkChunk],
+    options: RelinkOptions,
+    tiers: Sequence[Tier],
+    run_id: int | None,
+) -> RelinkReport:
     clock = _Clock()
     corpus = build_corpus(chunks)
     clock.stage("index")
     with tables.begin() as connection:
         controls = reflect_controls(connection, tables.columns)
+        scope = _scope(corpus, known_hints(connection, controls) if options.regulations else (), options)
         open_work(connection, controls, force=options.force)
+        narrow(connection, controls, scope)
         quoted = quotations(connection, controls)
         clock.stage("read")
-        anchors, decisions = _decide(corpus, quoted, options)
+        anchors, decisions = _decide(corpus, quoted, tiers)
         clock.stage("decide")
         stage_decisions(connection, _rows(corpus, quoted, anchors, decisions))
         clock.stage("stage")
         cycles = settle(connection, sorted({chunk.regulation_code for chunk in chunks}))
+        if not scope.is_everything:
+            set_aside(connection)
         clock.stage("inherit")
         counts = _counts(connection)
-        written = _write(connection, controls, run_id) if run_id is not None else _changes(connection)
+        changes = changes_of(connection)
         examples = _examples(connection)
+        written = _write(connection, controls, run_id) if run_id is not None else _changes(connection)
         clock.stage("write")
     return RelinkReport(
         run_id=run_id,
@@ -160,6 +243,7 @@ def _relink(tables: Tables, chunks: Sequence[LinkChunk], options: RelinkOptions,
         cycles=tuple(cycles),
         seconds=clock.seconds,
         examples=examples,
+        changes=changes,
     )
 
 
@@ -167,14 +251,29 @@ Quotation = tuple[str, str, str | None]
 
 
 def _decide(
-    corpus: Corpus, quoted: Sequence[Quotation], options: RelinkOptions
+    corpus: Corpus, quoted: Sequence[Quotation], tiers: Sequence[Tier]
 ) -> tuple[dict[tuple[str, str | None], int], list[Decision]]:
     """Decide every different (text, hint) once; return which decision is whose."""
     numbers: dict[tuple[str, str | None], int] = {}
     for _, text, hint in quoted:
         numbers.setdefault((text, hint), len(numbers))
     anchors = make_anchors(corpus, list(numbers))
-    return numbers, decide_anchors(corpus, anchors, [TIERS[name] for name in options.tiers])
+    decisions = decide_anchors(corpus, anchors, [tier for tier in tiers if tier.name in TIERS])
+    for tier in tiers:
+        if tier.name not in TIERS:
+            _decide_what_is_left(corpus, anchors, decisions, tier)
+    return numbers, decisions
+
+
+def _decide_what_is_left(corpus: Corpus, anchors: Sequence[Anchor], decisions: list[Decision], tier: Tier) -> None:
+    """Let a tier that reads meaning decide what no letters matched.
+
+    What is ambiguous was found, and waits for a person: to a model, near twins are the same (DESIGN §7).
+    """
+    left = [i for i, decision in enumerate(decisions) if decision.outcome == "unmatched"]
+    for i, decision in zip(left, tier.decide_all(corpus, [anchors[i] for i in left]), strict=True):
+        if decision.outcome != "unmatched" or decision.candidates or decisions[i].reason == "no_tier":
+            decisions[i] = decision
 
 
 def _rows(
@@ -232,7 +331,7 @@ def _json(value: object) -> str:
 
 def _counts(connection: sa.Connection) -> dict[str, dict[str, int]]:
     """Return how many controls have each outcome, tier (of linked ones) and reason, in the order of names."""
-    heir = sa.case((work.c.outcome == "inherited", None), else_=work.c.reason)
+    heir = sa.case((work.c.outcome.in_(("inherited", HUMAN)), None), else_=work.c.reason)
     tier = sa.case((work.c.outcome == "linked", work.c.tier))
     query = sa.select(work.c.outcome, tier, heir, sa.func.count()).group_by(work.c.outcome, tier, heir)
     counts: dict[str, Counter[str]] = {"outcome": Counter(), "tier": Counter(), "reason": Counter()}
@@ -252,7 +351,11 @@ def _changes(connection: sa.Connection) -> tuple[int, int]:
     """Count what a real run would write."""
     citations = sa.select(sa.func.count()).select_from(work).where(work.c.citation.is_distinct_from(work.c.previous))
     both = work.outerjoin(links, links.c.control_uuid == work.c.control_uuid)
-    rows = sa.select(sa.func.count()).select_from(both).where(sa.or_(links.c.control_uuid.is_(None), _differs()))
+    rows = (
+        sa.select(sa.func.count())
+        .select_from(both)
+        .where(work.c.outcome != OUT_OF_SCOPE, sa.or_(links.c.control_uuid.is_(None), _differs()))
+    )
     return int(connection.execute(citations).scalar_one()), int(connection.execute(rows).scalar_one())
 
 
@@ -289,7 +392,9 @@ def _write(connection: sa.Connection, controls: Controls, run_id: int) -> tuple[
     citations = connection.execute(audit, execution_options={"preserve_rowcount": True}).rowcount
     upsert = insert(links).from_select(
         ["control_uuid", *RESULT, "run_id"],
-        sa.select(work.c.control_uuid, *(work.c[name] for name in RESULT), sa.literal(run_id, sa.BigInteger)),
+        sa.select(work.c.control_uuid, *(work.c[name] for name in RESULT), sa.literal(run_id, sa.BigInteger)).where(
+            work.c.outcome != OUT_OF_SCOPE
+        ),
     )
     upsert = upsert.on_conflict_do_update(
         index_elements=["control_uuid"],

@@ -11,6 +11,7 @@ from backends.tables.runs import finish_run, start_run
 from backends.tables.schema import link_audit, links, runs
 from normalize.errors import UsageError
 from relink.inherit import present_citation
+from relink.review import COMMAND as REVIEW
 from relink.run import COMMAND as RELINK
 
 COMMAND = "relink undo"
@@ -27,7 +28,7 @@ class UndoReport:
 
 
 def undo(tables: Tables, run_id: int) -> UndoReport:
-    """Put back the citations and links that a re-link changed, as they were before it.
+    """Put back the citations and links that a re-link or an import of decisions changed, as they were before it.
 
     A citation that somebody has changed since is left alone and counted. Raises UsageError if there is no such run or
     it was undone already, LockedError while another run writes.
@@ -38,8 +39,10 @@ def undo(tables: Tables, run_id: int) -> UndoReport:
             open_rows = connection.execute(
                 sa.select(sa.func.count()).where(link_audit.c.run_id == run_id, link_audit.c.undone_by.is_(None))
             ).scalar_one()
-        if known is None or known != RELINK:
-            raise UsageError(f"Run {run_id} is no re-link; `fundstelle status` lists the runs.")
+        if known not in (RELINK, REVIEW):
+            raise UsageError(
+                f"Run {run_id} is no re-link and no import of decisions; `fundstelle status` lists the runs."
+            )
         if not open_rows:
             raise UsageError(f"Re-link {run_id} changed no citation, or was undone already.")
         undoing = start_run(tables, COMMAND, None, {"run": run_id})
