@@ -1,35 +1,150 @@
-"""Search: the sources for a question."""
+"""Search, retest and serve: the sources for a question, and whether known questions find what they must."""
 
-from typing import Annotated
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
 import printing.retrieving as printed
+from backends.vectors.store import VectorStore
 from commands.opening import JsonFlag, make_the_embedder, only_collection, open_vectors, print_json
+from normalize.errors import UsageError
 from normalize.laws import LawTable
+from retrieve.config import load_retriever
+from retrieve.cross_encoder import load_judge
+from retrieve.retest import read_retest, retest_report, run_retest
+from retrieve.search import Answer, SearchOptions
 from retrieve.search import search as search_collection
+from settings import Settings
 
 app = typer.Typer()
+
+Where = Annotated[
+    str | None, typer.Option("--collection", "-c", help="Where to search (default: the only collection).")
+]
+ModeOption = Annotated[
+    Literal["hybrid", "semantic"], typer.Option("--mode", help="Both legs joined, or the dense leg alone.")
+]
+Depth = Annotated[
+    int, typer.Option("--expand-depth", min=0, max=3, help="Over how many edges a source lifts another (0 = none).")
+]
+GraphFlag = Annotated[
+    bool, typer.Option("--graph", envvar="RAG_GRAPH_EXPANSION", help="Also consider norms that the best sources cite.")
+]
+JudgeName = Annotated[
+    str | None, typer.Option("--cross-encoder", help="Model that reads question and source together (extra: models).")
+]
+ConfigFile = Annotated[
+    Path | None, typer.Option("--retriever", help="A retriever.yaml (default: FUNDSTELLE_RETRIEVER_CONFIG).")
+]
+Find = Callable[[str, int], Answer]
+
+
+@contextmanager
+def _searching(
+    settings: Settings, mode: Literal["hybrid", "semantic"], depth: int, graph: bool, judge: str | None,
+    config: Path | None,
+) -> Iterator[tuple[VectorStore, Callable[[str], Find]]]:  # fmt: skip
+    """Yield the store, and for the name of a collection the function that searches it."""
+    retriever = load_retriever(config)
+    judging = load_judge(judge) if judge else None
+    laws = LawTable.builtin()
+    with open_vectors(settings) as store:
+
+        def finder(collection: str) -> Find:
+            about = store.describe(collection)
+            embedder = make_the_embedder(settings, about.layout.dimension if about else None)
+
+            def find(question: str, top_k: int) -> Answer:
+                options = SearchOptions(top_k, mode, depth, graph, judging)
+                return search_collection(store, collection, embedder, question, laws, options, retriever)
+
+            return find
+
+        yield store, finder
 
 
 @app.command()
 def search(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="The question, in German.")],
-    collection: Annotated[
-        str | None, typer.Option("--collection", "-c", help="Where to search (default: the only collection).")
-    ] = None,
+    collection: Where = None,
     limit: Annotated[int, typer.Option("--limit", "-k", min=1, max=200, help="How many sources.")] = 5,
+    mode: ModeOption = "hybrid",
+    expand_depth: Depth = 0,
+    graph: GraphFlag = False,
+    cross_encoder: JudgeName = None,
+    retriever: ConfigFile = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Also print scores, ranks and every stage.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Search dense and BM25 side by side and print the sources with their Fundstelle."""
-    settings = context.obj.settings
-    with open_vectors(settings) as store:
-        name = collection or only_collection(store)
-        about = store.describe(name)
-        embedder = make_the_embedder(settings, about.layout.dimension if about else None)
-        answer = search_collection(store, name, embedder, question, LawTable.builtin(), top_k=limit)
+    """Print the sources for a question with their Fundstelle: cited norms first, then dense and BM25 joined."""
+    with _searching(context.obj.settings, mode, expand_depth, graph, cross_encoder, retriever) as (store, finder):
+        answer = finder(collection or only_collection(store))(question, limit)
     if as_json:
         print_json(answer.report())
     else:
-        printed.print_answer(answer)
+        printed.print_answer(answer, explain=explain)
+
+
+@app.command()
+def retest(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="Questions with the Fundstellen that must be found (YAML).")],
+    collection: Where = None,
+    against: Annotated[
+        str | None, typer.Option("--against", help="Ask this collection too and show it as 'before'.")
+    ] = None,
+    mode: ModeOption = "hybrid",
+    expand_depth: Depth = 0,
+    graph: GraphFlag = False,
+    cross_encoder: JudgeName = None,
+    retriever: ConfigFile = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Ask the questions of a file and fail (exit 3) if an expected Fundstelle is not among the sources."""
+    questions = read_retest(file, LawTable.builtin())
+    with _searching(context.obj.settings, mode, expand_depth, graph, cross_encoder, retriever) as (store, finder):
+        name = collection or questions.collection or only_collection(store)
+
+        def asked(find: Find) -> Callable[[str, int], list[dict[str, Any]]]:
+            return lambda question, k: find(question, k).results()
+
+        outcomes = run_retest(asked(finder(name)), questions)
+        before = run_retest(asked(finder(against)), questions) if against else None
+    report = {"file": str(file), "collection": name, "against": against} | retest_report(outcomes, before)
+    print_json(report) if as_json else printed.print_retest(report)
+    if report["failed"]:
+        raise typer.Exit(3)
+
+
+@app.command()
+def serve(
+    context: typer.Context,
+    collection: Where = None,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")] = 8080,
+    retriever: ConfigFile = None,
+) -> None:
+    """Answer questions over HTTP: /sdk/v1/rag/search, /query, /healthz. Reads only; FUNDSTELLE_API_KEY guards it."""
+    try:
+        import uvicorn
+
+        from retrieve.serve import create_app
+    except ImportError:
+        raise UsageError("'serve' needs two more packages: pip install 'fundstelle[serve]'.") from None
+    settings = context.obj.settings
+    configured = load_retriever(retriever)
+    laws = LawTable.builtin()
+    with open_vectors(settings) as store:
+        default = collection or only_collection(store)
+
+        def find(name: str | None, question: str, options: SearchOptions) -> Answer:
+            about = store.describe(name or default)
+            embedder = make_the_embedder(settings, about.layout.dimension if about else None)
+            return search_collection(store, name or default, embedder, question, laws, options, configured)
+
+        uvicorn.run(create_app(find, os.environ.get("FUNDSTELLE_API_KEY")), host=host, port=port, log_level="warning")

@@ -1,73 +1,154 @@
-"""Search: cited norms first, then dense and BM25 side by side, joined by rank (spec/retrieval-pipeline 1 and 2)."""
+"""Search: from a question to its sources (spec/retrieval-pipeline, retrieval-architecture and retriever-scoring).
 
-import time
+    cited norms → pool (embedding, hybrid, binding law, controls, graph) → score → authority → variety of controls
+    → cross-encoder → binding law kept → the same text once → topK
+
+The original question is always searched, whatever rewordings are searched beside it. What a stage did, and whether it
+fell short, is in the answer.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from backends.embedders import Embedder
-from backends.vectors.store import Collection, Hit, SparseVector, VectorStore
-from normalize.analyzer import sparse_query
+from backends.vectors.store import Collection, VectorStore
 from normalize.errors import GateError, UsageError
 from normalize.laws import LawTable
 from normalize.text import clean_inline
 from retrieve.answer import response, source_line
+from retrieve.candidates import Candidate, score
+from retrieve.config import Retriever, load_retriever
+from retrieve.cross_encoder import Judge, rerank
 from retrieve.expand import expand
-from retrieve.fusion import Fused, fuse
+from retrieve.graph import bonuses
+from retrieve.intent import asks_for_controls
 from retrieve.lookup import look_up
+from retrieve.pool import Mode, Request, build_pool
+from retrieve.rank import by_authority, varied_controls, with_binding_law
+from retrieve.telemetry import Telemetry
 
-MAX_QUERY_CHARACTERS = 2000
-PREFETCH = 20
-_PREFETCH_FACTOR = 4
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How to search.
+
+    `mode` semantic is the dense leg alone; `expand_depth` is over how many edges a candidate lifts another (0 = none);
+    `graph` adds norms that the best candidates cite; `judge` is a cross-encoder.
+    """
+
+    top_k: int = 5
+    mode: Mode = "hybrid"
+    expand_depth: int = 0
+    graph: bool = False
+    judge: Judge | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One answer: its source line, its text, its fields, its fused score, and its rank in each leg."""
+    """One answer: its source line, the Fundstellen of the same text elsewhere, its text, its fields, its scores."""
 
     source: str
+    also: tuple[str, ...]
     text: str
     fields: dict[str, Any]
-    score: float
-    ranks: dict[str, int]
+    candidate: Candidate
+
+    @property
+    def ranks(self) -> dict[str, int]:
+        """Its rank (from 1) in each list that had it."""
+        return dict(self.candidate.ranks)
+
+    def scores(self) -> dict[str, float]:
+        """Return total, semantic, edge and centrality, the last three raw (without the global weights)."""
+        found = self.candidate
+        return {
+            "total": round(found.total, 6),
+            "semantic": round(found.semantic, 6),
+            "edge": round(found.edge, 6),
+            "centrality": round(found.centrality, 6),
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The sources for a question, best first, and the milliseconds of each stage."""
+    """The sources for a question, best first, and what each stage did."""
 
     query: str
     collection: str
     sources: list[Source]
-    milliseconds: dict[str, float]
+    telemetry: Telemetry
+
+    def results(self) -> list[dict[str, Any]]:
+        """Return each source as a JSON object: the response fields of the contract's §7.1, source line, scores."""
+        return [
+            source.fields
+            | {
+                "source": source.source,
+                "also": list(source.also),
+                "ranks": source.ranks,
+                "stage": source.candidate.stage,
+                "scores": source.scores(),
+            }
+            for source in self.sources
+        ]
 
     def report(self) -> dict[str, Any]:
-        """Return the answer as one JSON object: the response fields of each source, its source line and ranks."""
-        results = [source.fields | {"source": source.source, "ranks": source.ranks} for source in self.sources]
+        """Return the answer as one JSON object."""
         return {
             "query": self.query,
             "collection": self.collection,
-            "results": results,
-            "milliseconds": self.milliseconds,
+            "results": self.results(),
+            "degraded": self.telemetry.degraded,
+            "stages": self.telemetry.report(),
         }
 
 
-def prefetch_limit(top_k: int) -> int:
-    """Return how many hits each leg fetches: 20, or four times topK above 20."""
-    return PREFETCH if top_k <= PREFETCH else top_k * _PREFETCH_FACTOR
-
-
 def search(
-    store: VectorStore, collection: str, embedder: Embedder, question: str, laws: LawTable, *, top_k: int = 5
+    store: VectorStore,
+    collection: str,
+    embedder: Embedder,
+    question: str,
+    laws: LawTable,
+    options: SearchOptions | None = None,
+    retriever: Retriever | None = None,
 ) -> Answer:
-    """Return the `top_k` best chunks for a question; the question is capped at 2000 characters.
+    """Return the best chunks for a question, which is capped at 2000 characters.
 
-    Norms the question cites come first. The rest is the fusion of dense and BM25 over the question, and over the
-    question in the words of statutes where the table has some.
     Raises UsageError (no question, no such collection) or GateError (vectors of another model).
     """
-    query = clean_inline(question)[:MAX_QUERY_CHARACTERS]
+    options = options or SearchOptions()
+    retriever = retriever or load_retriever()
+    query = clean_inline(question)[: retriever.config.pool.query_characters]
     if not query:
         raise UsageError("The question is empty: write what you are looking for.")
+    about = _collection(store, collection, embedder)
+    telemetry = Telemetry()
+    with telemetry.stage("citation", may_fail=True) as stage:
+        cited = [
+            Candidate(hit, 1.0, "citation", {"citation": rank}, total=1.0)
+            for rank, hit in enumerate(look_up(store, collection, query, laws), 1)
+        ]
+        stage.candidates_out = len(cited)
+    reworded = expand(query) if options.mode == "hybrid" else None
+    request = Request(
+        questions=(query,) if reworded is None else (query, reworded),
+        top_k=options.top_k,
+        mode=options.mode,
+        asks_for_controls=asks_for_controls(query, retriever),
+        graph=options.graph,
+    )
+    pool = build_pool(store, about, embedder, request, retriever, telemetry)
+    ranked = _rank(pool, query, request, options, retriever, telemetry)
+    known = {candidate.hit.id for candidate in cited}
+    both = [*cited, *(candidate for candidate in ranked if candidate.hit.id not in known)]
+    with telemetry.stage("answer", len(both)) as stage:
+        sources = _sources(both, options.top_k)
+        stage.candidates_out = len(sources)
+    return Answer(query, collection, sources, telemetry)
+
+
+def _collection(store: VectorStore, collection: str, embedder: Embedder) -> Collection:
     about = store.describe(collection)
     if about is None:
         known = ", ".join(store.collections()) or "none"
@@ -78,36 +159,52 @@ def search(
             f"Collection '{collection}' was written with {model or 'another model'}, not with {embedder.model}: "
             "choose the embedder it was built with."
         )
-    limit = prefetch_limit(top_k)
-    started = time.perf_counter()
-    cited = look_up(store, collection, query, laws)
-    looked_up = time.perf_counter()
-    legs: dict[str, list[Hit]] = {}
-    for name, asked in (("", query), ("+", expand(query))):
-        if asked is not None:
-            legs |= {f"{leg}{name}": hits for leg, hits in _legs(store, about, embedder, asked, limit).items()}
-    found = time.perf_counter()
-    fused = [Fused(hit, 1.0, {"citation": rank}) for rank, hit in enumerate(cited, 1)] + fuse(legs)
-    sources: list[Source] = []
-    seen: set[tuple[str, str]] = set()
-    for item in fused:
-        payload = item.hit.payload
-        key = (source_line(payload), str(payload.get("chunk_text")))
-        if key in seen:  # the old and the new point of one norm, side by side until prune
-            continue
-        seen.add(key)
-        sources.append(Source(*key, response(payload, item.score), item.score, dict(item.ranks)))
-        if len(sources) == top_k:
-            break
-    times = {"look_up": looked_up - started, "retrieve": found - looked_up, "fuse": time.perf_counter() - found}
-    return Answer(query, collection, sources, {stage: round(seconds * 1000, 2) for stage, seconds in times.items()})
+    return about
 
 
-def _legs(store: VectorStore, about: Collection, embedder: Embedder, query: str, limit: int) -> dict[str, list[Hit]]:
-    """Return the ranked list of each leg; a collection without a BM25 vector has the dense one alone."""
-    legs = {"dense": store.query_dense(about.name, embedder.embed([query])[0], limit)}
-    if about.layout.sparse is not None:
-        terms = sparse_query(query)
-        if terms.indices:
-            legs["bm25"] = store.query_sparse(about.name, SparseVector(*terms), limit)
-    return legs
+def _rank(
+    pool: Sequence[Candidate],
+    query: str,
+    request: Request,
+    options: SearchOptions,
+    retriever: Retriever,
+    telemetry: Telemetry,
+) -> list[Candidate]:
+    with telemetry.stage("score", len(pool)):
+        edges = None
+        if request.mode == "hybrid" and options.expand_depth > 0:
+            edges = bonuses(pool, retriever.config.edge_types, options.expand_depth)
+        ranked = by_authority(score(pool, retriever, edges), retriever)
+    if request.asks_for_controls:
+        with telemetry.stage("controls variety", len(ranked)):
+            ranked = varied_controls(ranked, retriever)
+    if options.judge is not None:
+        with telemetry.stage("cross-encoder", len(ranked), may_fail=True):
+            ranked = rerank(ranked, query, options.judge, retriever, options.top_k)
+    return with_binding_law(ranked, options.top_k)
+
+
+def _sources(ranked: Sequence[Candidate], top_k: int) -> list[Source]:
+    """Return the first `top_k` different texts; a text that several norms have is one source with their Fundstellen."""
+    first: dict[str, Candidate] = {}
+    also: dict[str, list[str]] = {}
+    for candidate in ranked:
+        text = str(candidate.payload.get("chunk_text"))
+        line = source_line(candidate.payload)
+        if text not in first:
+            if len(first) == top_k:
+                continue  # a later twin of a source may still come
+            first[text] = candidate
+            also[text] = []
+        elif line != source_line(first[text].payload) and line not in also[text]:
+            also[text].append(line)
+    return [
+        Source(
+            source_line(candidate.payload),
+            tuple(also[text]),
+            text,
+            response(candidate.payload, candidate.total),
+            candidate,
+        )
+        for text, candidate in first.items()
+    ]
