@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from retrieve.answer import response, source_line
 from retrieve.config import load_retriever
 from retrieve.expand import expand
 from retrieve.fusion import fuse
+from retrieve.retest import read_retest, run_retest
 from retrieve.search import SearchOptions, search
 
 LAWS = LawTable.builtin()
@@ -113,6 +115,16 @@ def test_the_question_of_the_contract(laws_store: VectorStore) -> None:
 )
 def test_a_cited_norm_comes_first(laws_store: VectorStore, question: str, first: str) -> None:
     assert sources(laws_store, question)[0] == first
+
+
+@pytest.mark.corpus
+def test_the_retest_of_the_contract_passes(laws_store: VectorStore) -> None:
+    def ask(question: str, k: int) -> list[dict[str, Any]]:
+        return search(laws_store, "gesetze", HashingEmbedder(512), question, LAWS, SearchOptions(k)).results()
+
+    outcomes = run_retest(ask, read_retest(EXAMPLES / "retest.yaml", LAWS))
+    assert [outcome.question.text for outcome in outcomes if not outcome.passed] == []
+    assert len(outcomes) == 6
 
 
 @pytest.mark.corpus
