@@ -1,13 +1,14 @@
 """Go through the documents of a manifest one at a time, and make sure that they are what a run may write."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backends.vectors.store import Record, VectorStore
 from ingest.chunker import Chunk
 from ingest.documents import Loaded, Names, load
+from ingest.edges import EdgeCollector, Edges
 from ingest.manifest import Manifest, ManifestDocument
-from ingest.stored import Claims, PointSketch, claim, read_points, sketch
+from ingest.stored import Claims, PointSketch, claim, edges_digest, read_points, sketch
 from normalize.errors import ContractError, SourceError, UsageError
 from normalize.laws import LawTable
 
@@ -89,6 +90,48 @@ def gather(
             ids[key] = loaded.origin
         yield Gathered(entry, loaded, chunks)
     progress("reading", total, total)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All documents of a manifest, condensed, with the edges between them and the files without text."""
+
+    expected: list[Expected]
+    edges: Edges
+    skipped: list[Loaded]
+
+
+def survey(
+    manifest: Manifest,
+    laws: LawTable,
+    progress: Progress = no_progress,
+    each: Callable[[Gathered], None] = lambda gathered: None,
+) -> Survey:
+    """Go through all documents once; `each` sees every document while its chunks are there (edges still empty).
+
+    Raises the errors of `gather`.
+    """
+    expected: list[Expected] = []
+    skipped: list[Loaded] = []
+    collector = EdgeCollector()
+    for gathered in gather(manifest, laws, progress, skipped):
+        collector.add(gathered.loaded, gathered.chunks)
+        expected.append(expect(gathered))
+        each(gathered)
+    edges = collector.resolve(laws)
+    return Survey([_with_edges(document, edges) for document in expected], edges, skipped)
+
+
+def _with_edges(document: Expected, edges: Edges) -> Expected:
+    """Put the edges into the digests of a document's points; they come in the order of chunk_index."""
+    document_id = document.names.document_id
+    points = []
+    for index, point in enumerate(document.points):
+        place = {"document_id": document_id, "chunk_index": index, "article": point.article,
+                 "paragraph": point.paragraph, "is_recital": point.is_recital}  # fmt: skip
+        digest = point.digest[:16] + edges_digest(*edges.of(place))
+        points.append(point if digest == point.digest else replace(point, digest=digest))
+    return replace(document, points=points)
 
 
 def claims_on(store: VectorStore, collection: str, expected: Sequence[Expected], skipped: Sequence[Loaded]) -> Claims:

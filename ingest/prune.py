@@ -15,8 +15,7 @@ from backends.tables.runs import document_states, finish_run, latest_receipt, se
 from backends.vectors.store import PointId, Record, VectorStore, in_batches
 from ingest.backup import write_backup
 from ingest.certain import until_certain
-from ingest.documents import Loaded
-from ingest.gather import Progress, expect, gather, no_progress
+from ingest.gather import Progress, no_progress, survey
 from ingest.manifest import Manifest
 from ingest.reingest import list_unclaimed
 from ingest.stored import PointSketch
@@ -99,15 +98,14 @@ def _checked_evidence(
             f"Collection '{collection}' has no receipt: run 'fundstelle verify --collection {collection}' first; "
             "nothing was deleted."
         )
-    skipped: list[Loaded] = []
     about = store.describe(collection)
     if about is not None and about.others:
         raise GateError(
             f"Collection '{collection}' has further vectors ({', '.join(about.others)}) that a backup would not hold: "
             "nothing was deleted, move the old points out by hand."
         )
-    expected = [expect(gathered) for gathered in gather(manifest, laws, progress, skipped)]
-    evidence = gather_evidence(store, collection, expected, skipped)
+    found = survey(manifest, laws, progress)
+    evidence = gather_evidence(store, collection, found.expected, found.skipped)
     again = f"run 'fundstelle verify --collection {collection}' again; nothing was deleted."
     for check in (check_present(evidence), check_same(evidence)):
         if check.failed:

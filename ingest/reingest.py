@@ -14,8 +14,9 @@ from backends.tables.locks import collection_lock
 from backends.tables.runs import document_states, finish_run, set_document_states, start_run
 from backends.vectors.store import VectorStore, in_batches
 from ingest.chunker import Chunk
-from ingest.documents import Loaded, load
-from ingest.gather import Progress, claims_on, expect, gather, no_progress
+from ingest.documents import load
+from ingest.edges import Edges
+from ingest.gather import Gathered, Progress, claims_on, no_progress, survey
 from ingest.manifest import Manifest
 from ingest.plan import DocumentPlan, plan_document
 from ingest.stored import PointSketch
@@ -48,6 +49,7 @@ class Plan:
     unclaimed: list[PointSketch]
     skipped: list[str]
     seconds: float
+    edges: Edges = field(repr=False)
     kept: dict[str, list[Chunk]] = field(repr=False)
 
     @property
@@ -71,6 +73,7 @@ class Plan:
             "totals": self.totals,
             "unclaimed": list_unclaimed(self.unclaimed),
             "skipped": self.skipped,
+            "citations": dict(self.edges.counts),
             "warning": self.target.warning,
             "seconds": {"plan": round(self.seconds, 3)},
         }
@@ -109,19 +112,21 @@ def make_plan(
     target = find_target(store, collection, embedder_for)
     kept: dict[str, list[Chunk]] = {}
     room = _KEPT_CHUNKS
-    expected = []
-    skipped: list[Loaded] = []
-    for gathered in gather(manifest, laws, progress, skipped):
-        expected.append(expect(gathered))
+
+    def keep(gathered: Gathered) -> None:
+        nonlocal room
         if len(gathered.chunks) <= room:
             room -= len(gathered.chunks)
             kept[gathered.loaded.document.document_id] = gathered.chunks
-    claims = claims_on(store, collection, expected, skipped)
+
+    found = survey(manifest, laws, progress, keep)
+    claims = claims_on(store, collection, found.expected, found.skipped)
     plans = [
-        plan_document(e, claims.by_document.get(e.names.document_id, []), rewrite_all=rewrite_all) for e in expected
+        plan_document(e, claims.by_document.get(e.names.document_id, []), rewrite_all=rewrite_all)
+        for e in found.expected
     ]
-    names = [loaded.origin for loaded in skipped]
-    return Plan(target, plans, claims.unclaimed, names, time.perf_counter() - started, kept)
+    names = [loaded.origin for loaded in found.skipped]
+    return Plan(target, plans, claims.unclaimed, names, time.perf_counter() - started, found.edges, kept)
 
 
 def reingest(
@@ -193,11 +198,11 @@ def _chunks_of(document: DocumentPlan, plan: Plan, laws: LawTable) -> list[Chunk
     expected = document.expected
     kept = plan.kept.get(expected.names.document_id)
     if kept is not None:
-        return kept
+        return [plan.edges.fill(chunk) for chunk in kept]
     loaded = load(expected.entry, laws)
     if loaded.document.document_version != expected.version:
         raise SourceError(f"{expected.origin} changed while the run was under way: run again.")
-    return list(loaded.chunks())
+    return [plan.edges.fill(chunk) for chunk in loaded.chunks()]
 
 
 def _book(tables: Tables, plan: Plan, run_id: int) -> None:

@@ -22,9 +22,10 @@ LIGHT_FIELDS = [
     "article_label", "regulation_code", "citation_style", "article", "paragraph", "sub", "is_recital",
     "regulation_name", "regulation_name_de", "regulation_short", "page", "pages", "section_header", "chunk_id",
     "chunk_hash", "document_id", "document_version", "chunk_index", "doc_type", "use_case", "source_type",
-    "source_class", "category", "license", "source", "source_url", "bundesland", "year", "references_out",
-    "references_in", "chunker_version", "normalizer_version",
+    "source_class", "category", "license", "source", "source_url", "bundesland", "year", "chunker_version",
+    "normalizer_version", "references_out", "references_in",
 ]  # fmt: skip
+_EDGE_FIELDS = ("references_out", "references_in")
 LEGACY_FIELDS = ["regulation_id", "section", "section_title", "paragraph_num"]
 # Ids that official sources give: federal law (BJNR…), CELEX numbers.
 _OFFICIAL_ID = re.compile(r"BJNR|\d{5}[A-Z]{1,2}\d")
@@ -47,6 +48,7 @@ class PointSketch:
     article: str | None
     paragraph: str | None
     sub: str | None
+    is_recital: bool
     label: str | None
     name: str
     header: str | None
@@ -77,6 +79,7 @@ def sketch(record: Record) -> PointSketch:
         article=_interned(article),
         paragraph=_interned(paragraph),
         sub=_interned(payload.get("sub")),
+        is_recital=bool(payload.get("is_recital")),
         label=_interned(payload.get("article_label")),
         name=intern(_name(record)),
         header=_interned(payload.get("section_header")),
@@ -88,9 +91,22 @@ def sketch(record: Record) -> PointSketch:
 
 
 def light_digest(payload: Mapping[str, Any]) -> bytes:
-    """Return 16 bytes that stand for the light fields of a payload; a missing field is not an absent (null) one."""
-    light = {name: payload[name] for name in LIGHT_FIELDS if name in payload}
-    written = json.dumps(light, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    """Return 32 bytes that stand for the light fields of a payload; a missing field is not an absent (null) one.
+
+    The last 16 are those of its edges (`edges_digest`), which are known later than the rest.
+    """
+    light = {name: payload[name] for name in LIGHT_FIELDS if name in payload and name not in _EDGE_FIELDS}
+    edges = {name: payload[name] for name in _EDGE_FIELDS if name in payload}
+    return _digest(light) + _digest(edges)
+
+
+def edges_digest(references_out: Sequence[str], references_in: Sequence[str]) -> bytes:
+    """Return the part of `light_digest` that stands for the edges."""
+    return _digest(dict(zip(_EDGE_FIELDS, (references_out, references_in), strict=True)))
+
+
+def _digest(fields: Mapping[str, Any]) -> bytes:
+    written = json.dumps(fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.blake2b(written.encode(), digest_size=16).digest()
 
 

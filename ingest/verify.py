@@ -26,7 +26,7 @@ from backends.vectors.store import Record, VectorStore, Where
 from ingest.chunker import Chunk
 from ingest.digests import points_digest
 from ingest.documents import Loaded
-from ingest.gather import Expected, Progress, claims_on, expect, gather, no_progress
+from ingest.gather import Expected, Progress, claims_on, no_progress, survey
 from ingest.manifest import Manifest
 from ingest.reingest import list_unclaimed
 from ingest.stored import Claims, PointSketch
@@ -95,13 +95,11 @@ def verify(
     started = time.perf_counter()
     if store.describe(collection) is None:
         raise GateError(f"There is no collection '{collection}' in {store.where}: run 'fundstelle reingest' first.")
-    expected: list[Expected] = []
-    sampled: dict[str, Chunk] = {}
-    skipped: list[Loaded] = []
-    for gathered in gather(manifest, laws, progress, skipped):
-        expected.append(expect(gathered))
-        sampled.update((c.point_id, c) for c in draw_sample(gathered.chunks, sample, seed))
-    evidence = gather_evidence(store, collection, expected, skipped)
+    drawn: list[Chunk] = []
+    found = survey(manifest, laws, progress, lambda gathered: drawn.extend(draw_sample(gathered.chunks, sample, seed)))
+    sampled = {chunk.point_id: found.edges.fill(chunk) for chunk in drawn}
+    expected = found.expected
+    evidence = gather_evidence(store, collection, expected, found.skipped)
     read = time.perf_counter()
     checks = [
         check_present(evidence),

@@ -26,6 +26,11 @@ def split_key(key: str) -> tuple[str, str, str]:
     return document_id, article, paragraph
 
 
+def article_key(key: str) -> str:
+    """Return the key of the whole article that a key is of (`X|38|1` → `X|38|`)."""
+    return key[: key.rindex("|") + 1]
+
+
 def bare_article(article: str) -> str:
     """Return the article of a key as payloads have it (`ErwG 26` → `26`)."""
     return article.removeprefix(_RECITAL)

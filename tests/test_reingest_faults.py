@@ -15,13 +15,13 @@ from backends.tables.connect import Tables
 from backends.vectors.qdrant import connect
 from backends.vectors.store import Layout, Point, VectorStore
 from ingest import certain
-from ingest.documents import load
 from ingest.manifest import read_manifest
 from ingest.prune import prune
 from ingest.reingest import reingest
 from ingest.verify import verify
 from normalize.errors import FundstelleError
 from normalize.laws import LawTable
+from tests.payloads import expected_payloads
 from tests.qdrant_app import Fault, Kind, Server
 from tests.vectors_fixtures import running_server, server
 
@@ -74,10 +74,7 @@ def until_it_ends(action: Any, tries: int = 3) -> int:
 
 
 def expected() -> dict[str, dict[str, Any]]:
-    wanted: dict[str, dict[str, Any]] = {}
-    for document in MANIFEST.documents:
-        wanted |= {c.point_id: c.payload for c in load(document, LAWS).chunks()}
-    return wanted
+    return expected_payloads(MANIFEST)
 
 
 def held(store: VectorStore) -> dict[str, dict[str, Any]]:
