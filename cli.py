@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+import commands.sources  # noqa: F401 - adds its commands to the group `sources` of texts
 from commands import ingesting, linking, overview, retrieving, reviewing, tables, texts
 from commands.opening import Call
 from normalize.errors import FundstelleError

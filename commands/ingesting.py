@@ -1,11 +1,13 @@
 """Re-ingest: plan and write, verify, prune, roll back."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 import printing.ingesting as printed
 from backends.embedders import Embedder
+from backends.tables.runs import latest_runs
 from commands.opening import (
     CollectionName,
     DryRun,
@@ -14,6 +16,7 @@ from commands.opening import (
     make_the_embedder,
     manifest_of,
     open_stores,
+    open_to_plan,
     print_json,
 )
 from ingest.prune import prune as prune_collection
@@ -46,21 +49,24 @@ def reingest(
 ) -> None:
     """Read the documents of a collection and write what the store lacks. Deletes nothing."""
     settings = context.obj.settings
-    with open_stores(settings) as (store, tables), progress_bars() as progress:
-        known = manifest_of(settings, tables, collection, manifest)
-        laws = LawTable.builtin()
+    laws = LawTable.builtin()
+    pending = False
 
-        def embedder_for(dimension: int | None) -> Embedder:
-            return make_the_embedder(settings, dimension)
+    def embedder_for(dimension: int | None) -> Embedder:
+        return make_the_embedder(settings, dimension)
 
-        if dry_run:
-            plan = make_plan(store, collection, known, laws, embedder_for, progress, rewrite_all=rewrite)
+    if dry_run:
+        with open_to_plan(settings) as (store, books), progress_bars() as progress:
+            known = manifest_of(settings, books, collection, manifest)
+            runs = latest_runs(books, 100, command="reingest") if books is not None else []
+            plan = make_plan(store, collection, known, laws, embedder_for, progress, rewrite_all=rewrite, runs=runs)
             report, pending = plan.report(), plan.pending
-        else:
+    else:
+        with open_stores(settings) as (store, tables), progress_bars() as progress:
+            known = manifest_of(settings, tables, collection, manifest)
             report = reingest_collection(
                 store, tables, collection, known, laws, embedder_for, progress, rewrite_all=rewrite
             )
-            pending = False
     print_json(report) if as_json else printed.print_plan(report, dry_run=dry_run)
     if dry_run and exit_code and pending:
         raise typer.Exit(PENDING)
@@ -85,6 +91,7 @@ def verify(
         report = verify_collection(
             store, tables, collection, known, LawTable.builtin(),
             sample=sample, seed=seed, write_receipt=not dry_run, progress=progress,
+            embedder_for=partial(make_the_embedder, settings),
         )  # fmt: skip
     print_json(report) if as_json else printed.print_verdict(report)
     if not report["ok"]:
@@ -110,6 +117,7 @@ def prune(
         report = prune_collection(
             store, tables, collection, known, LawTable.builtin(), settings.home / "backups",
             max_delete_ratio=ratio, dry_run=dry_run, progress=progress,
+            embedder_for=partial(make_the_embedder, settings),
         )  # fmt: skip
     print_json(report) if as_json else printed.print_pruned(report, dry_run=dry_run)
 

@@ -60,13 +60,13 @@ def open_vectors(settings: Settings) -> Iterator[VectorStore]:
 
 
 @contextmanager
-def open_the_tables(settings: Settings, *, upgraded: bool = True) -> Iterator[Tables]:
+def open_the_tables(settings: Settings, *, upgraded: bool = True, read_only: bool = False) -> Iterator[Tables]:
     """Yield the tables of the settings. Raises UsageError if they are not upgraded and `upgraded` asks for it."""
     url = settings.database_url.get_secret_value() if settings.database_url else None
     names = settings.controls.model_dump()
     schema, _, table = names.pop("table").rpartition(".")
     columns = ControlColumns(schema=schema or "public", table=table, **names)
-    with open_tables(home=settings.home, database_url=url, columns=columns) as tables:
+    with open_tables(home=settings.home, database_url=url, columns=columns, read_only=read_only) as tables:
         if upgraded and not is_current(tables):
             raise UsageError(f"The tables in {tables.where} are not up to date: run 'fundstelle db upgrade' first.")
         yield tables
@@ -80,17 +80,32 @@ def open_stores(settings: Settings) -> Iterator[tuple[VectorStore, Tables]]:
         yield stack.enter_context(open_vectors(settings)), tables
 
 
+@contextmanager
+def open_to_plan(settings: Settings) -> Iterator[tuple[VectorStore, Tables | None]]:
+    """Yield both stores for a dry run: no database is set up for it, and its session is read-only.
+
+    Where there is no database yet, or one without our tables, there are no tables (None).
+    """
+    with ExitStack() as stack:
+        tables = None
+        if settings.database_url is not None or (settings.home / "postgres").is_dir():
+            opened = stack.enter_context(open_the_tables(settings, upgraded=False, read_only=True))
+            tables = opened if is_current(opened) else None
+        yield stack.enter_context(open_vectors(settings)), tables
+
+
 def make_the_embedder(settings: Settings, dimension: int | None) -> Embedder:
     """The embedder of the settings; the hashing one takes whatever dimension a collection has."""
     chosen = settings.embedder_dimension or (dimension if settings.embedder == "hashing" else None)
     return make_embedder(settings.embedder, model=settings.embedder_model, url=settings.ollama_url, dimension=chosen)
 
 
-def manifest_of(settings: Settings, tables: Tables, collection: str, given: Path | None) -> Manifest:
+def manifest_of(settings: Settings, tables: Tables | None, collection: str, given: Path | None) -> Manifest:
     """The manifest of the call, of the settings, or of the last re-ingest of this collection, in this order."""
     path = given or settings.manifests.get(collection)
     if path is None:
-        runs = [r for r in latest_runs(tables, 1000, command="reingest") if r.collection == collection]
+        known = latest_runs(tables, 1000, command="reingest") if tables is not None else []
+        runs = [run for run in known if run.collection == collection]
         if not runs:
             raise UsageError(
                 f"Collection '{collection}' has no known manifest: give it with --manifest FILE "

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from backends.embedders import TokenLimit
 from ingest.compose import Composed, Span, compose_absatz, write_sub
 from ingest.tree import Absatz, Block, Provision
 from normalize import identity
@@ -21,11 +22,33 @@ MAX_CHARACTERS = 2000
 # A stem longer than this says more than the list needs; the embedder gets only its end.
 _LONGEST_STEM = 400
 _INNERMOST = 99
+# Shorter pieces are not made for the sake of tokens: then it is label, heading and stem that fill the window.
+_SHORTEST_FOR_TOKENS = 200
+# A model that sees this many tokens sees every chunk of the default size whole.
+_AMPLE_TOKENS = 2 * MAX_CHARACTERS
+
+
+def chunker_version(tokens: TokenLimit | None) -> str:
+    """Return the version of the chunker that works under a token limit; ample limits change nothing, nor its name."""
+    return CHUNKER_VERSION if tokens is None else f"{CHUNKER_VERSION}/{limit_name(tokens)}"
+
+
+def limit_name(tokens: TokenLimit | None) -> str:
+    """Return what to call the limit that chunks are cut under; "characters" where tokens do not count."""
+    return "characters" if tokens is None else f"tokens={tokens.tokens}/{tokens.tokenizer}"
+
+
+def in_force(tokens: TokenLimit | None) -> TokenLimit | None:
+    """Return the token limit if a chunk of the default size could exceed it, else None."""
+    return tokens if tokens is not None and tokens.tokens < _AMPLE_TOKENS else None
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What the payloads of one document share; from the manifest, else from the file, else null."""
+    """What the payloads of one document share; from the manifest, else from the file, else null.
+
+    `chunker_version` says which limits it is chunked under (`chunker_version`).
+    """
 
     document_id: str
     document_version: str
@@ -41,6 +64,7 @@ class Document:
     use_case: tuple[str, ...] = ()
     bundesland: str | None = None
     year: int | None = None
+    chunker_version: str = CHUNKER_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +100,17 @@ class Piece:
     stem: str
 
 
-def chunk_act(document: Document, provisions: Iterable[Provision], *, limit: int = MAX_CHARACTERS) -> Iterator[Chunk]:
-    """Yield the chunks of a document in document order; `limit` is the longest chunk in characters.
+def chunk_act(
+    document: Document,
+    provisions: Iterable[Provision],
+    *,
+    limit: int = MAX_CHARACTERS,
+    tokens: TokenLimit | None = None,
+) -> Iterator[Chunk]:
+    """Yield the chunks of a document in document order.
+
+    `limit` is the longest chunk in characters, `tokens` the most tokens that the embedder sees of a chunk with the
+    heading and stem in front of it.
 
     Raises ContractError if a payload would break the contract.
     """
@@ -85,9 +118,49 @@ def chunk_act(document: Document, provisions: Iterable[Provision], *, limit: int
     for provision in provisions:
         for absatz in provision.absaetze:
             composed = compose_absatz(provision, absatz)
-            for piece in split(composed, limit):
+            for piece in _pieces(document, provision, absatz, composed, limit, tokens):
                 yield _chunk(document, provision, absatz, composed, piece, index)
                 index += 1
+
+
+def _pieces(
+    document: Document, provision: Provision, absatz: Absatz, composed: Composed, limit: int, tokens: TokenLimit | None
+) -> list[Piece]:
+    """Split an Absatz so that every piece keeps both limits; the one in tokens by lowering the one in characters."""
+    pieces = split(composed, limit)
+    while tokens is not None and pieces and limit > _SHORTEST_FOR_TOKENS:
+        labels = [_label(document, provision, absatz, _sub(composed, piece)) for piece in pieces]
+        texts = [_embed_text(name, provision, composed, piece) for name, piece in zip(labels, pieces, strict=True)]
+        most = max(_at_most(text, tokens) for text in texts)
+        if most <= tokens.tokens:
+            break
+        longest = max(piece.end - piece.start for piece in pieces)
+        limit = max(_SHORTEST_FOR_TOKENS, min(limit, longest) * tokens.tokens * 9 // (most * 10))
+        pieces = split(composed, limit)
+    return pieces
+
+
+def _at_most(text: str, tokens: TokenLimit) -> int:
+    """The tokens of a text; a text of few bytes need not be counted, since every token but a few has a byte."""
+    size = len(text.encode()) + 8
+    return size if size <= tokens.tokens else tokens.count(text)
+
+
+def _label(document: Document, provision: Provision, absatz: Absatz, sub: str | None) -> str:
+    is_recital = provision.kind == "recital"
+    return label(
+        document.regulation_short, provision.style, provision.article, absatz.number, sub, is_recital=is_recital
+    )
+
+
+def _embed_text(article_label: str, provision: Provision, composed: Composed, piece: Piece) -> str:
+    """The text that embedder and BM25 see: the chunk, with label, heading and list stem in front."""
+    front = (article_label, _header(provision), piece.stem)
+    return "\n".join(part for part in (*front, composed.text[piece.start : piece.end]) if part)
+
+
+def _header(provision: Provision) -> str | None:
+    return provision.heading or (provision.context[-1] if provision.context else None)
 
 
 def _chunk(
@@ -96,10 +169,7 @@ def _chunk(
     text = composed.text[piece.start : piece.end]
     inside = [u for u in composed.units if piece.start <= u.start and u.end <= piece.end]
     sub = _sub(composed, piece)
-    is_recital = provision.kind == "recital"
-    article_label = label(
-        document.regulation_short, provision.style, provision.article, absatz.number, sub, is_recital=is_recital
-    )
+    article_label = _label(document, provision, absatz, sub)
     pages = _pages(absatz.blocks, composed, piece)
     code = document.regulation_code
     payload: dict[str, Any] = {
@@ -109,14 +179,14 @@ def _chunk(
         "article": provision.article,
         "paragraph": absatz.number,
         "sub": sub,
-        "is_recital": is_recital,
+        "is_recital": provision.kind == "recital",
         "regulation_name": document.regulation_name,
         "regulation_name_de": document.regulation_name,
         "regulation_short": document.regulation_short,
         "page": pages[0] if pages else None,
         "pages": pages,
         "chunk_text": text,
-        "section_header": provision.heading or (provision.context[-1] if provision.context else None),
+        "section_header": _header(provision),
         "chunk_id": identity.chunk_id(code, provision.article, absatz.number, index, document.document_version),
         "chunk_hash": identity.chunk_hash(text),
         "document_id": document.document_id,
@@ -137,13 +207,11 @@ def _chunk(
         ],
         "references_out": [],
         "references_in": [],
-        "chunker_version": CHUNKER_VERSION,
+        "chunker_version": document.chunker_version,
         "normalizer_version": NORMALIZER_VERSION,
     }
     check_payload(payload)
-    header = payload["section_header"]
-    front = [article_label, header or "", piece.stem]
-    return Chunk(payload, "\n".join(part for part in (*front, text) if part), document.language)
+    return Chunk(payload, _embed_text(article_label, provision, composed, piece), document.language)
 
 
 def _sub(composed: Composed, piece: Piece) -> str | None:

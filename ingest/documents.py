@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ingest.chunker import CHUNKER_VERSION, MAX_CHARACTERS, Chunk, Document, chunk_act
+from backends.embedders import TokenLimit
+from ingest.chunker import MAX_CHARACTERS, Chunk, Document, chunk_act, chunker_version, in_force
 from ingest.manifest import Entry, ManifestDocument
 from ingest.sources.detect import Format, read_act
 from ingest.tree import Act, Provision
@@ -33,7 +34,8 @@ class Names:
 class Loaded:
     """One document, read: what its payloads share, its provisions, and every name old points may know it by.
 
-    `spellings` are the names people write it by besides code, short and full name.
+    `spellings` are the names people write it by besides code, short and full name, `tokens` the limit it is chunked
+    under, which is part of its version.
     """
 
     document: Document
@@ -41,18 +43,19 @@ class Loaded:
     names: Names
     spellings: tuple[str, ...]
     origin: str
+    tokens: TokenLimit | None = None
 
     def chunks(self, limit: int = MAX_CHARACTERS) -> Iterator[Chunk]:
         """Yield the document's chunks in order."""
-        return chunk_act(self.document, self.provisions, limit=limit)
+        return chunk_act(self.document, self.provisions, limit=limit, tokens=self.tokens)
 
 
-def load(entry: ManifestDocument, laws: LawTable) -> Loaded:
-    """Read the files of a manifest document.
+def load(entry: ManifestDocument, laws: LawTable, tokens: TokenLimit | None = None) -> Loaded:
+    """Read the files of a manifest document; `tokens` is the embedder's limit, which counts only where it can bite.
 
     Raises SourceError (unreadable file, wrong content) or UsageError (the document has no id or code).
     """
-    return _load(entry.entry, entry.files, laws, f"line {entry.line} of the manifest")
+    return _load(entry.entry, entry.files, laws, f"line {entry.line} of the manifest", tokens)
 
 
 def load_file(path: Path, laws: LawTable, *, code: str | None = None, document_id: str | None = None) -> Loaded:
@@ -61,7 +64,9 @@ def load_file(path: Path, laws: LawTable, *, code: str | None = None, document_i
     return _load(entry, (path,), laws, "or give --code and --id")
 
 
-def _load(entry: Entry, files: Sequence[Path], laws: LawTable, where: str) -> Loaded:
+def _load(entry: Entry, files: Sequence[Path], laws: LawTable, where: str, tokens: TokenLimit | None = None) -> Loaded:
+    tokens = in_force(tokens)
+    version = chunker_version(tokens)
     sources = [_read_bytes(file) for file in files]
     parts = [read_act(data, file.name, entry.format) for data, file in zip(sources, files, strict=True)]
     act, source_format = _joined(parts)
@@ -82,7 +87,7 @@ def _load(entry: Entry, files: Sequence[Path], laws: LawTable, where: str) -> Lo
     document = Document(
         document_id=document_id,
         document_version=identity.document_version(
-            entry.version_date or act.date, sources, CHUNKER_VERSION, NORMALIZER_VERSION
+            entry.version_date or act.date, sources, version, NORMALIZER_VERSION
         ),
         regulation_code=code,
         regulation_short=short,
@@ -96,12 +101,13 @@ def _load(entry: Entry, files: Sequence[Path], laws: LawTable, where: str) -> Lo
         use_case=entry.use_case or (),
         bundesland=entry.bundesland,
         year=entry.year if entry.year is not None else act.year,
+        chunker_version=version,
     )
     known = (code, short, name, document_id, act.code, act.short, act.celex, *act.names, *entry.aliases)
     from_table = (law.code, law.short, law.name, *law.aliases) if law is not None else ()
     aliases = frozenset(alias_key(text) for text in (*known, *from_table) if text)
     spellings = tuple(dict.fromkeys(text for text in (act.key, *act.names, *entry.aliases) if text))
-    return Loaded(document, act.provisions, Names(document_id, entry.replaces, aliases), spellings, origin)
+    return Loaded(document, act.provisions, Names(document_id, entry.replaces, aliases), spellings, origin, tokens)
 
 
 def alias_key(text: str) -> str:

@@ -1,8 +1,8 @@
 """Citation edges between the documents of a manifest: which norm cites which (DESIGN §3, `references_out` / `_in`).
 
-Citations can be resolved only when all documents are known, so they are collected while the documents go by and
-resolved at the end of the pass: a law that joins the manifest later gives its edges to all others, whose payloads then
-differ and are rewritten. Edges are therefore no part of a document's version.
+Citations can be resolved only when all documents are known, so of each document is kept what may cite and what can be
+cited (`norms_of`), and all is resolved at the end of the pass. A law that joins the manifest later gives its edges to
+all others, whose payloads then differ and are rewritten; edges are therefore no part of a document's version.
 
 An edge needs certainty: a law of the manifest, a norm it has, an Absatz it has. Less gives none, and is counted.
 """
@@ -10,19 +10,26 @@ An edge needs certainty: a law of the manifest, a norm it has, an Absatz it has.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from sys import intern
 
 from ingest.chunker import Chunk
-from ingest.documents import Loaded, alias_key
-from normalize.citation import Citation
-from normalize.citing import ListedInventory, Target, find
-from normalize.edges import article_key, norm_key, split_key
+from ingest.documents import Loaded
+from ingest.known_laws import Listed, inventory_of, law_of, listed
+from normalize.citation import UNKNOWN
+from normalize.citing import Inventory, ListedInventory, Target, find
+from normalize.edges import article_key, norm_key
 from normalize.laws import Law, LawTable
 
-# Chunks without any of these hold no citation; most chunks do not.
-_MARKER = re.compile(r"§|\bArt|\bAbs|\bAnlage|\bAnhang|\bAnhänge|\bErw|\bPräambel|\bSatz|\bNummer|\bBuchstabe")
-_THIS_LAW = re.compile(r"(?:dies|vorliegend)", re.IGNORECASE)
+# Chunks without any of these name no other norm; a third of all chunks does not.
+_MARKER = re.compile(r"§|\b(?:A(?:rt|RT|bs|nlage|NLAGE|nh[aä]ng|NHANG)|Paragra|Erw|EG \d|Präambel)")
+_THIS_LAW = re.compile(r"(?:de[rs] )?(?:diese|vorliegend)", re.IGNORECASE)
+
+RESOLVED = "resolved"
+NO_LAW = "law not in the manifest"
+NO_NORM = "norm not found"
+UNCERTAIN = "not certain"
+EDGES = "edges"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +53,7 @@ class Edges:
         key = norm_key(payload)
         if key is None:
             return list(cited), []
-        whole = article_key(key)
-        citing = {*self.into.get(key, ()), *self.into.get(whole, ())} - {key}
+        citing = {*self.into.get(key, ()), *self.into.get(article_key(key), ())} - {key}
         return list(cited), sorted(citing, key=self.order.__getitem__)
 
     def fill(self, chunk: Chunk) -> Chunk:
@@ -57,135 +63,161 @@ class Edges:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
-    """A chunk's text that may hold citations."""
+class CitingText:
+    """The text of a chunk that may cite: its place, the norm it is of, and the article that "Absatz 2" is one of."""
 
     index: int
     key: str
-    norm: str | None
+    article: str | None
     text: str
 
 
-@dataclass(slots=True)
-class EdgeCollector:
-    """Takes the documents of a pass one after the other, and resolves their citations at its end."""
+@dataclass(frozen=True, slots=True)
+class DocumentNorms:
+    """What the edges need of one document: its law, the keys of its norms in order, and the texts that may cite."""
 
-    _laws: list[Law] = field(default_factory=list)
-    _texts: dict[str, list[_Text]] = field(default_factory=dict)
-    _law_of: dict[str, Law] = field(default_factory=dict)
-    _norms: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    _listed: dict[str, tuple[list[str], dict[str, list[str]]]] = field(default_factory=dict)
-    _by_code: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    _by_alias: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    _order: dict[str, int] = field(default_factory=dict)
+    document_id: str
+    language: str
+    law: Law
+    listed: Listed
+    keys: tuple[str, ...]
+    texts: tuple[CitingText, ...]
 
-    def add(self, loaded: Loaded, chunks: Sequence[Chunk]) -> None:
-        """Take one document: its names, its norms, and the texts that may cite."""
-        document = loaded.document
-        document_id = document.document_id
-        norms = [p for p in loaded.provisions if p.kind == "norm"]
-        law = Law(
-            document.regulation_code, document.regulation_short, document.regulation_name,
-            norms[0].style if norms else None, loaded.spellings,
-        )  # fmt: skip
-        self._laws.append(law)
-        self._law_of[document_id] = law
-        self._by_code[law.code].append(document_id)
-        for alias in loaded.names.aliases - {""}:
-            self._by_alias[alias].add(document_id)
-        paragraphs = {
-            n.article: [a.number for a in n.absaetze if a.number is not None] for n in norms
-        }  # repealed norms count for ranges
-        self._listed[document_id] = ([n.article for n in norms], {a: p for a, p in paragraphs.items() if p})
-        held: dict[str, list[str]] = {}
-        texts = []
-        for chunk in chunks:
-            payload = chunk.payload
-            key = norm_key(payload)
-            if key is None:
-                continue
-            key = intern(key)
-            self._order.setdefault(key, len(self._order))
-            held.setdefault(article_key(key), []).append(key)
-            if _MARKER.search(payload["chunk_text"]):
-                norm = payload["article"] if not payload["is_recital"] else None
-                texts.append(_Text(payload["chunk_index"], key, norm, payload["chunk_text"]))
-        self._norms[document_id] = held
-        self._texts[document_id] = texts
 
-    def resolve(self, laws: LawTable) -> Edges:
-        """Find and resolve all citations; `laws` is the table that the manifest's own laws are added to."""
-        table = laws.with_laws(self._laws)
-        inventory = self._inventory()
-        out: dict[str, dict[int, tuple[str, ...]]] = {}
-        into: dict[str, dict[str, None]] = defaultdict(dict)
-        counts: Counter[str] = Counter()
-        for document_id, texts in self._texts.items():
-            law = self._law_of[document_id]
-            cites: dict[int, tuple[str, ...]] = {}
-            for text in texts:
-                found = find(text.text, table, this_law=law, this_norm=text.norm, inventory=inventory)
-                keys = self._keys((target for one in found for target in one.targets), document_id, counts)
-                own = {text.key, article_key(text.key)}
-                kept = tuple(key for key in keys if key not in own)
-                if kept:
-                    cites[text.index] = kept
-                    for key in kept:
-                        into[key][text.key] = None
-            out[document_id] = cites
-            texts.clear()  # a corpus is not held twice
-        counts["edges"] = sum(len(kept) for cites in out.values() for kept in cites.values())
-        cited_by = {key: tuple(citing) for key, citing in into.items()}
-        return Edges(out, cited_by, self._order, dict(sorted(counts.items())))
+def norms_of(loaded: Loaded, chunks: Iterable[Chunk]) -> DocumentNorms:
+    """Return what the edges need of a document and its chunks."""
+    keys: dict[str, None] = {}
+    texts = []
+    for chunk in chunks:
+        payload = chunk.payload
+        key = norm_key(payload)
+        if key is None:
+            continue
+        keys.setdefault(key)
+        if _MARKER.search(payload["chunk_text"]):
+            article = None if payload["is_recital"] else payload["article"]
+            texts.append(CitingText(payload["chunk_index"], key, article, payload["chunk_text"]))
+    document = loaded.document
+    return DocumentNorms(
+        document.document_id, document.language, law_of(loaded), listed(loaded), tuple(keys), tuple(texts)
+    )
 
-    def _inventory(self) -> ListedInventory:
-        """The norms by code, for ranges; a code that two laws share has none."""
-        articles = {}
-        paragraphs: dict[tuple[str, str], list[str]] = {}
-        for code, documents in self._by_code.items():
-            if len(documents) == 1:
-                articles[code], numbered = self._listed[documents[0]]
-                paragraphs |= {(code, article): numbers for article, numbers in numbered.items()}
-        return ListedInventory(articles, paragraphs)
 
-    def _keys(self, targets: Iterable[Target], own: str, counts: Counter[str]) -> list[str]:
+def resolve(documents: Sequence[DocumentNorms], laws: LawTable) -> Edges:
+    """Find and resolve the citations of all documents; their own laws are added to the table `laws`.
+
+    A chunk gets no edge to its own Absatz or article.
+    """
+    corpus = _Corpus.of(documents, laws)
+    out: dict[str, dict[int, tuple[str, ...]]] = {}
+    into: dict[str, dict[str, None]] = defaultdict(dict)
+    counts = Counter(dict.fromkeys((RESOLVED, NO_LAW, NO_NORM, UNCERTAIN, EDGES), 0))
+    for document in documents:
+        inventory = corpus.inventory_for(document)
+        cites: dict[int, tuple[str, ...]] = {}
+        for text in document.texts:
+            found = find(text.text, corpus.table, this_law=document.law, this_norm=text.article, inventory=inventory)
+            targets = (target for one in found for target in one.targets)
+            keys = corpus.keys(targets, document, counts)
+            own = {text.key, article_key(text.key)}
+            kept = tuple(key for key in keys if key not in own)
+            if kept:
+                cites[text.index] = kept
+                for key in kept:
+                    into[key].setdefault(text.key)
+                counts[EDGES] += len(kept)
+        if cites:
+            out[document.document_id] = cites
+    return Edges(out, {key: tuple(citing) for key, citing in into.items()}, corpus.order, dict(counts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Corpus:
+    """All documents together: the names of their laws, their norms, and the place of every norm."""
+
+    table: LawTable
+    twins: LawTable
+    """Laws that share their code, by document id."""
+    inventory: ListedInventory
+    by_code: Mapping[str, Sequence[DocumentNorms]]
+    articles: Mapping[str, str]
+    order: Mapping[str, int]
+
+    @classmethod
+    def of(cls, documents: Sequence[DocumentNorms], laws: LawTable) -> "_Corpus":
+        by_code: dict[str, list[DocumentNorms]] = defaultdict(list)
+        order: dict[str, int] = {}
+        articles: dict[str, str] = {}
+        for document in documents:
+            by_code[document.law.code].append(document)
+            for key in document.keys:
+                order.setdefault(intern(key), len(order))
+                whole = article_key(key)
+                articles.setdefault(whole, intern(whole))
+        twins = [d for found in by_code.values() if len(found) > 1 for d in found]
+        return cls(
+            laws.with_laws(document.law for document in documents),
+            LawTable([replace(document.law, code=document.document_id) for document in twins]),
+            inventory_of((document.law, document.listed) for document in documents),
+            by_code,
+            articles,
+            order,
+        )
+
+    def inventory_for(self, document: DocumentNorms) -> Inventory:
+        """The inventory as a document sees it: a code that it shares with another law is its own."""
+        code = document.law.code
+        if len(self.by_code[code]) == 1:
+            return self.inventory
+        own = document.listed
+        return ListedInventory(
+            {**self.inventory.listed_articles, code: own.articles},
+            {**self.inventory.listed_paragraphs, **{(code, a): found for a, found in own.paragraphs.items()}},
+        )
+
+    def keys(self, targets: Iterable[Target], citing: DocumentNorms, counts: Counter[str]) -> list[str]:
+        """Return the keys that targets resolve to, each once; what gives none is counted by its reason."""
         keys: dict[str, None] = {}
         for target in targets:
-            cited = target.citation
-            if cited.article is None:
+            if target.citation.article is None:
                 continue
-            if not target.resolved:
-                counts["not certain"] += 1
-                continue
-            document_id = self._document(target, own)
-            if document_id is None:
-                counts["law not in the manifest"] += 1
-                continue
-            key = self._key(document_id, cited)
-            if key is None:
-                counts["norm not found"] += 1
-                continue
-            counts["resolved"] += 1
-            keys[key] = None
+            cited, reason = self._document(target, citing)
+            key = self._key(cited, target) if cited is not None else None
+            if cited is not None:
+                reason = NO_NORM if key is None else RESOLVED if target.resolved else UNCERTAIN
+            counts[reason] += 1
+            if key is not None and reason == RESOLVED:
+                keys.setdefault(key)
         return list(keys)
 
-    def _document(self, target: Target, own: str) -> str | None:
-        """The one document that a target's law is; of two laws with one code the one whose name alone it is."""
-        code, name = target.citation.regulation_code, target.law_name
-        if code == self._law_of[own].code and (name is None or _THIS_LAW.match(name)):
-            return own
-        candidates = self._by_code.get(code, [])
-        if len(candidates) > 1 and name is not None:
-            named = self._by_alias.get(alias_key(name), set())
-            candidates = [document_id for document_id in candidates if document_id in named]
-        return candidates[0] if len(candidates) == 1 else None
+    def _document(self, target: Target, citing: DocumentNorms) -> tuple[DocumentNorms | None, str]:
+        """The one document that a target's law is, or why there is none.
 
-    def _key(self, document_id: str, cited: Citation) -> str | None:
+        Of documents that share a code it is the one whose name alone the text uses, else the one in the language of
+        the text (an EU act in two languages).
+        """
+        code, name = target.citation.regulation_code, target.law_name
+        if code == citing.law.code and (name is None or _THIS_LAW.match(name)):
+            return citing, RESOLVED
+        sharing = self.by_code.get(code, ())
+        if len(sharing) > 1:
+            named = self.twins.resolve(name) if name is not None else None
+            same_language = [d for d in sharing if d.language == citing.language]
+            sharing = [d for d in sharing if named is not None and d.document_id == named.code] or same_language
+        if len(sharing) == 1:
+            return sharing[0], RESOLVED
+        return None, UNCERTAIN if sharing or (code == UNKNOWN and name is None) else NO_LAW
+
+    def _key(self, cited: DocumentNorms, target: Target) -> str | None:
         """The key of a cited norm that the document has; its Absatz where one is cited."""
-        whole = norm_key({"document_id": document_id, "article": cited.article, "is_recital": cited.is_recital})
-        held = self._norms[document_id].get(whole or "")
-        if whole is None or held is None:
+        citation = target.citation
+        place = {
+            "document_id": cited.document_id,
+            "article": citation.article,
+            "paragraph": citation.paragraph,
+            "is_recital": citation.is_recital,
+        }
+        key = norm_key(place)
+        if key is None or (citation.paragraph is not None and key not in self.order):
             return None
-        if cited.paragraph is None:
-            return intern(whole)
-        return next((key for key in held if split_key(key)[2] == cited.paragraph), None)
+        return intern(key) if citation.paragraph is not None else self.articles.get(key)

@@ -1,14 +1,16 @@
-"""Go through the documents of a manifest one at a time, and make sure that they are what a run may write."""
+"""Go through the documents of a manifest once, and make sure that they are what a run may write."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic
 
-from backends.vectors.store import Record, VectorStore
-from ingest.chunker import Chunk
-from ingest.documents import Loaded, Names, load
-from ingest.edges import EdgeCollector, Edges
-from ingest.manifest import Manifest, ManifestDocument
-from ingest.stored import Claims, PointSketch, claim, edges_digest, read_points, sketch
+from backends.embedders import TokenLimit
+from backends.vectors.store import VectorStore
+from ingest.documents import Loaded
+from ingest.edges import DocumentNorms, Edges, resolve
+from ingest.manifest import Manifest
+from ingest.reading import Condensed, Expected, Gathered, Picked, read_all
+from ingest.stored import Claims, claim, edges_digest, read_points
 from normalize.errors import ContractError, SourceError, UsageError
 from normalize.laws import LawTable
 
@@ -19,41 +21,20 @@ def no_progress(stage: str, done: int, total: int) -> None:
     """Show nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """One document with its chunks."""
-
-    entry: ManifestDocument
-    loaded: Loaded
-    chunks: list[Chunk]
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What the store must hold of one document, condensed; `points` are in document order."""
-
-    entry: ManifestDocument
-    names: Names
-    regulation_code: str
-    version: str
-    origin: str
-    points: list[PointSketch]
-
-
-def expect(gathered: Gathered) -> Expected:
-    """Condense a gathered document."""
-    document = gathered.loaded.document
-    points = [sketch(Record(chunk.point_id, chunk.payload)) for chunk in gathered.chunks]
-    names = gathered.loaded.names
-    return Expected(
-        gathered.entry, names, document.regulation_code, document.document_version, gathered.loaded.origin, points
-    )
+def nothing(gathered: Gathered) -> None:
+    """Keep nothing of a document's chunks."""
 
 
 def gather(
-    manifest: Manifest, laws: LawTable, progress: Progress = no_progress, skipped: list[Loaded] | None = None
-) -> Iterator[Gathered]:
-    """Yield each document with its chunks, in the order of the manifest.
+    manifest: Manifest,
+    laws: LawTable,
+    pick: Callable[[Gathered], Picked],
+    progress: Progress = no_progress,
+    skipped: list[Loaded] | None = None,
+    processes: int | None = None,
+    tokens: TokenLimit | None = None,
+) -> Iterator[Condensed[Picked]]:
+    """Yield each document condensed, with what `pick` keeps of it, in the order of the manifest (see `read_all`).
 
     A file that a glob found and that has no text in force (a repealed law) is put on `skipped`: it counts as not being
     in the manifest, so its old points stay. Raises UsageError for two documents with one id, ContractError for two
@@ -63,9 +44,9 @@ def gather(
     documents: dict[str, str] = {}
     ids: dict[bytes, str] = {}
     total = len(manifest.documents)
-    for number, entry in enumerate(manifest.documents):
-        progress("reading", number, total)
-        loaded = load(entry, laws)
+    progress("reading", 0, total)
+    for number, condensed in enumerate(read_all(manifest, laws, pick, processes, tokens), 1):
+        loaded, points = condensed.loaded, condensed.expected.points
         document_id = loaded.document.document_id
         if document_id in documents:
             raise UsageError(
@@ -73,30 +54,32 @@ def gather(
                 "document cannot be in one collection, keep one of them in the manifest or give them different ids."
             )
         documents[document_id] = loaded.origin
-        chunks = list(loaded.chunks())
-        if not chunks and entry.entry.glob is not None:
-            if skipped is not None:
-                skipped.append(loaded)
-            continue
-        if not chunks:
+        if not points and condensed.expected.entry.entry.glob is None:
             raise SourceError(f"{loaded.origin} ({document_id}) has no text in force: remove it from the manifest.")
-        for chunk in chunks:
-            key = bytes.fromhex(chunk.chunk_id)[:16]
+        for point in points:
+            key = bytes.fromhex(str(point.id).replace("-", ""))
             if key in ids:
                 raise ContractError(
-                    f"Chunk id {chunk.chunk_id} ({chunk.payload['article_label']} of {loaded.origin}) is also that of "
-                    f"{ids[key]}: nothing was written, give the two documents different codes."
+                    f"Chunk id {point.id} ({point.label} of {loaded.origin}) is also that of {ids[key]}: nothing was "
+                    "written, give the two documents different codes."
                 )
             ids[key] = loaded.origin
-        yield Gathered(entry, loaded, chunks)
-    progress("reading", total, total)
+        progress("reading", number, total)
+        if points:
+            yield condensed
+        elif skipped is not None:
+            skipped.append(loaded)
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """All documents of a manifest, condensed, with the edges between them and the files without text."""
+class Survey(Generic[Picked]):
+    """All documents of a manifest, condensed, with the edges between them and the files without text.
+
+    `picked` holds what was picked of each document of `expected`.
+    """
 
     expected: list[Expected]
+    picked: list[Picked]
     edges: Edges
     skipped: list[Loaded]
 
@@ -104,22 +87,26 @@ class Survey:
 def survey(
     manifest: Manifest,
     laws: LawTable,
+    pick: Callable[[Gathered], Picked],
     progress: Progress = no_progress,
-    each: Callable[[Gathered], None] = lambda gathered: None,
-) -> Survey:
-    """Go through all documents once; `each` sees every document while its chunks are there (edges still empty).
+    processes: int | None = None,
+    tokens: TokenLimit | None = None,
+) -> Survey[Picked]:
+    """Go through all documents once; `pick` sees every document while its chunks are there (edges still empty).
 
+    `tokens` is the limit of the embedder that the collection is for.
     Raises the errors of `gather`.
     """
     expected: list[Expected] = []
+    picked: list[Picked] = []
     skipped: list[Loaded] = []
-    collector = EdgeCollector()
-    for gathered in gather(manifest, laws, progress, skipped):
-        collector.add(gathered.loaded, gathered.chunks)
-        expected.append(expect(gathered))
-        each(gathered)
-    edges = collector.resolve(laws)
-    return Survey([_with_edges(document, edges) for document in expected], edges, skipped)
+    norms: list[DocumentNorms] = []
+    for condensed in gather(manifest, laws, pick, progress, skipped, processes, tokens):
+        expected.append(condensed.expected)
+        picked.append(condensed.picked)
+        norms.append(condensed.norms)
+    edges = resolve(norms, laws)
+    return Survey([_with_edges(document, edges) for document in expected], picked, edges, skipped)
 
 
 def _with_edges(document: Expected, edges: Edges) -> Expected:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.gather import Expected
+from ingest.reading import Expected
 from ingest.stored import PointSketch
 
 EXAMPLES = 5

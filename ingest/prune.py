@@ -15,10 +15,12 @@ from backends.tables.runs import document_states, finish_run, latest_receipt, se
 from backends.vectors.store import PointId, Record, VectorStore, in_batches
 from ingest.backup import write_backup
 from ingest.certain import until_certain
-from ingest.gather import Progress, no_progress, survey
+from ingest.current import set_current
+from ingest.gather import Progress, no_progress, nothing, survey
 from ingest.manifest import Manifest
 from ingest.reingest import list_unclaimed
 from ingest.stored import PointSketch
+from ingest.target import EmbedderFor, held_limit
 from ingest.verify import Evidence, check_present, check_same, gather_evidence, make_receipt
 from normalize.errors import FundstelleError, GateError, StoreError
 from normalize.laws import LawTable
@@ -38,20 +40,27 @@ def prune(
     max_delete_ratio: float = MAX_DELETE_RATIO,
     dry_run: bool = False,
     progress: Progress = no_progress,
+    embedder_for: EmbedderFor | None = None,
 ) -> dict[str, Any]:
     """Delete the old points and return the report; with `dry_run` only say what would be deleted.
 
+    `embedder_for` is asked only for a collection that was chunked under the token limit of its embedder.
     Raises GateError (no receipt, receipt out of date, too much to delete), LockedError, StoreError.
     """
     if dry_run:
-        evidence = _checked_evidence(store, tables, collection, manifest, laws, max_delete_ratio, progress)
+        evidence = _checked_evidence(
+            store, tables, collection, manifest, laws, max_delete_ratio, progress, embedder_for
+        )
         return _report(collection, evidence, deleted=0, backup=None, run_id=None, seconds={})
     with collection_lock(tables, collection) as lock:
         started = time.perf_counter()
-        evidence = _checked_evidence(store, tables, collection, manifest, laws, max_delete_ratio, progress)
+        evidence = _checked_evidence(
+            store, tables, collection, manifest, laws, max_delete_ratio, progress, embedder_for
+        )
         old = [point for points in evidence.old.values() for point in points]
         checked = time.perf_counter()
         if not old:
+            set_current(store, collection, {}, evidence.current)
             _book(tables, collection, evidence, None)
             return _report(
                 collection,
@@ -69,6 +78,7 @@ def prune(
             lock.check()
             _delete(store, collection, old, progress)
             _confirm(store, collection, evidence, old)
+            set_current(store, collection, {}, evidence.current)
         except FundstelleError as error:
             finish_run(tables, run_id, "failed", {"error": str(error)})
             raise
@@ -90,6 +100,7 @@ def _checked_evidence(
     laws: LawTable,
     max_delete_ratio: float,
     progress: Progress,
+    embedder_for: EmbedderFor | None,
 ) -> Evidence:
     """Compute everything anew and hold it against the receipt; refuse where they differ."""
     receipt = latest_receipt(tables, collection)
@@ -104,7 +115,8 @@ def _checked_evidence(
             f"Collection '{collection}' has further vectors ({', '.join(about.others)}) that a backup would not hold: "
             "nothing was deleted, move the old points out by hand."
         )
-    found = survey(manifest, laws, progress)
+    tokens = held_limit(about, collection, embedder_for) if about is not None else None
+    found = survey(manifest, laws, nothing, progress, tokens=tokens)
     evidence = gather_evidence(store, collection, found.expected, found.skipped)
     again = f"run 'fundstelle verify --collection {collection}' again; nothing was deleted."
     for check in (check_present(evidence), check_same(evidence)):

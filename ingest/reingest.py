@@ -5,28 +5,30 @@ collection → write, read back, then book each document. The old points stay un
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from backends.tables.connect import Tables
 from backends.tables.locks import collection_lock
-from backends.tables.runs import document_states, finish_run, set_document_states, start_run
+from backends.tables.runs import Run, document_states, finish_run, latest_runs, set_document_states, start_run
 from backends.vectors.store import VectorStore, in_batches
+from ingest.ahead import ahead
 from ingest.chunker import Chunk
+from ingest.current import set_current
 from ingest.documents import load
 from ingest.edges import Edges
-from ingest.gather import Gathered, Progress, claims_on, no_progress, survey
+from ingest.estimate import Estimate, estimate, measured_rate, refuse_if_full
+from ingest.gather import Progress, claims_on, no_progress, nothing, survey
 from ingest.manifest import Manifest
 from ingest.plan import DocumentPlan, plan_document
+from ingest.reading import Gathered, is_large
 from ingest.stored import PointSketch
 from ingest.target import EmbedderFor, Target, find_target, ready
-from ingest.upload import BATCH, rewrite_payloads, write_chunks
+from ingest.upload import BATCH, prepare, rewrite_payloads, write
 from normalize.errors import FundstelleError, SourceError
 from normalize.laws import LawTable
 
-# Chunks that are kept from planning to writing; of a larger run the documents are read and chunked again.
-_KEPT_CHUNKS = 20_000
 _TOTALS = (
     "chunks",
     "new",
@@ -48,6 +50,7 @@ class Plan:
     documents: list[DocumentPlan]
     unclaimed: list[PointSketch]
     skipped: list[str]
+    takes: Estimate
     seconds: float
     edges: Edges = field(repr=False)
     kept: dict[str, list[Chunk]] = field(repr=False)
@@ -74,6 +77,7 @@ class Plan:
             "unclaimed": list_unclaimed(self.unclaimed),
             "skipped": self.skipped,
             "citations": dict(self.edges.counts),
+            "takes": self.takes.report(),
             "warning": self.target.warning,
             "seconds": {"plan": round(self.seconds, 3)},
         }
@@ -101,32 +105,38 @@ def make_plan(
     progress: Progress = no_progress,
     *,
     rewrite_all: bool = False,
+    runs: Sequence[Run] = (),
 ) -> Plan:
     """Read all documents and the collection, and compare. Writes nothing.
 
-    With `rewrite_all` the payload of every chunk is to be written again, whatever the store says it is.
+    With `rewrite_all` the payload of every chunk is to be written again, whatever the store says it is. `runs` are
+    earlier re-ingests, newest first, for the estimate of the time.
 
     Raises the errors of `gather` (documents), GateError (another model or vector size) and StoreError.
     """
     started = time.perf_counter()
     target = find_target(store, collection, embedder_for)
-    kept: dict[str, list[Chunk]] = {}
-    room = _KEPT_CHUNKS
-
-    def keep(gathered: Gathered) -> None:
-        nonlocal room
-        if len(gathered.chunks) <= room:
-            room -= len(gathered.chunks)
-            kept[gathered.loaded.document.document_id] = gathered.chunks
-
-    found = survey(manifest, laws, progress, keep)
+    found = survey(
+        manifest, laws, nothing if is_large(manifest) else _all_chunks, progress, tokens=target.embedder.token_limit
+    )
+    kept = {
+        document.names.document_id: chunks
+        for document, chunks in zip(found.expected, found.picked, strict=True)
+        if chunks is not None
+    }
     claims = claims_on(store, collection, found.expected, found.skipped)
     plans = [
         plan_document(e, claims.by_document.get(e.names.document_id, []), rewrite_all=rewrite_all)
         for e in found.expected
     ]
     names = [loaded.origin for loaded in found.skipped]
-    return Plan(target, plans, claims.unclaimed, names, time.perf_counter() - started, found.edges, kept)
+    rate = measured_rate(runs, target.embedder.model)
+    takes = estimate(store, plans, target.layout.dimension, is_new=target.existing is None, rate=rate)
+    return Plan(target, plans, claims.unclaimed, names, takes, time.perf_counter() - started, found.edges, kept)
+
+
+def _all_chunks(gathered: Gathered) -> list[Chunk]:
+    return gathered.chunks
 
 
 def reingest(
@@ -146,12 +156,15 @@ def reingest(
     again goes on where this run ended.
     """
     with collection_lock(tables, collection) as lock:
-        plan = make_plan(store, collection, manifest, laws, embedder_for, progress, rewrite_all=rewrite_all)
+        runs = latest_runs(tables, 100, command="reingest")
+        plan = make_plan(store, collection, manifest, laws, embedder_for, progress, rewrite_all=rewrite_all, runs=runs)
+        refuse_if_full(plan.takes, store.where)
         run_id = start_run(tables, "reingest", collection, {"manifest": str(manifest.path.resolve())})
         try:
             lock.check()
             started = time.perf_counter()
             embedded = _write(store, plan, laws, progress) if plan.pending else 0
+            _mark_current(store, plan)
             _book(tables, plan, run_id)
             seconds = {"plan": round(plan.seconds, 3), "write": round(time.perf_counter() - started, 3)}
             totals = plan.totals
@@ -165,21 +178,27 @@ def reingest(
         except FundstelleError as error:
             finish_run(tables, run_id, "failed", {"error": str(error)})
             raise
-        finish_run(tables, run_id, "done", {"totals": totals, "vectors_computed": embedded, "seconds": seconds})
+        summary = {"model": plan.target.embedder.model, "totals": totals, "vectors_computed": embedded}
+        finish_run(tables, run_id, "done", summary | {"seconds": seconds})
         return result
 
 
 def _write(store: VectorStore, plan: Plan, laws: LawTable, progress: Progress) -> int:
-    """Write batch by batch over document borders; return how many vectors were computed."""
+    """Write batch by batch over document borders; return how many vectors were computed.
+
+    Three stages side by side: read and chunk, embed, write and read back.
+    """
     ready(store, plan.target)
     work = [document for document in plan.documents if document.write or document.rewrite]
     reuse = {new: old for document in work for new, old in document.reuse.items()}
     total = sum(len(document.write) for document in work)
     done = embedded = 0
     progress("writing", 0, total)
-    for batch in in_batches(_chunks_to_write(work, plan, laws), BATCH):
-        embedded += write_chunks(store, plan.target, batch, reuse)
-        done += len(batch)
+    batches = ahead(in_batches(_chunks_to_write(work, plan, laws), BATCH))
+    for prepared in ahead(prepare(store, plan.target, batch, reuse) for batch in batches):
+        write(store, plan.target.name, prepared)
+        embedded += prepared.computed
+        done += len(prepared.points)
         progress("writing", done, total)
     for document in work:
         if document.rewrite:
@@ -199,10 +218,16 @@ def _chunks_of(document: DocumentPlan, plan: Plan, laws: LawTable) -> list[Chunk
     kept = plan.kept.get(expected.names.document_id)
     if kept is not None:
         return [plan.edges.fill(chunk) for chunk in kept]
-    loaded = load(expected.entry, laws)
+    loaded = load(expected.entry, laws, plan.target.embedder.token_limit)
     if loaded.document.document_version != expected.version:
         raise SourceError(f"{expected.origin} changed while the run was under way: run again.")
     return [plan.edges.fill(chunk) for chunk in loaded.chunks()]
+
+
+def _mark_current(store: VectorStore, plan: Plan) -> None:
+    names = {document.expected.names.document_id: document for document in plan.documents}
+    both = {name: document.expected.version for name, document in names.items() if document.old}
+    set_current(store, plan.target.name, both, names.keys() - both.keys())
 
 
 def _book(tables: Tables, plan: Plan, run_id: int) -> None:

@@ -33,7 +33,7 @@ def rollback(
     """
     backup = _find(backups / collection, run)
     total = sum(1 for _ in read_backup(backup))
-    report = {"collection": collection, "backup": str(backup), "points": total, "restored": 0, "seconds": {}}
+    report = {"collection": collection, "backup": str(backup), "points": total, "restored": 0, "kept": 0, "seconds": {}}
     about = store.describe(collection)
     if about is None:
         raise GateError(f"There is no collection '{collection}' in {store.where} to put the backup back into.")
@@ -43,21 +43,22 @@ def rollback(
         started = time.perf_counter()
         run_id = start_run(tables, "rollback", collection, {"backup": str(backup), "points": total})
         try:
-            done = 0
+            done = seen = 0
             restored: set[str] = set()
             for batch in in_batches(read_backup(backup), _BATCH):
-                points = [_point(record, about.layout.dimension, backup) for record in batch]
-                _put_back(store, collection, points)
+                absent = _absent(store, collection, batch)
+                _put_back(store, collection, [_point(record, about.layout.dimension, backup) for record in absent])
                 restored.update(str(record.payload.get("document_id")) for record in batch)
-                done += len(points)
-                progress("restoring", done, total)
+                seen += len(batch)
+                done += len(absent)
+                progress("restoring", seen, total)
         except FundstelleError as error:
             finish_run(tables, run_id, "failed", {"error": str(error)})
             raise
         _book(tables, collection, run_id, restored)
         seconds = {"restore": round(time.perf_counter() - started, 3)}
         finish_run(tables, run_id, "done", {"restored": done, "seconds": seconds})
-        return report | {"restored": done, "seconds": seconds, "run": run_id}
+        return report | {"restored": done, "kept": total - done, "seconds": seconds, "run": run_id}
 
 
 def _book(tables: Tables, collection: str, run_id: int, restored: set[str]) -> None:
@@ -68,11 +69,20 @@ def _book(tables: Tables, collection: str, run_id: int, restored: set[str]) -> N
     set_document_states(tables, collection, run_id, states)
 
 
+def _absent(store: VectorStore, collection: str, batch: Sequence[Record]) -> list[Record]:
+    """Return the records whose points are not there.
+
+    A point that is there is current again (the same version was re-ingested since) or was put back before a crash; its
+    payload is newer than the backup's and is never overwritten.
+    """
+    held = {str(record.id) for record in store.retrieve(collection, [r.id for r in batch], payload=False)}
+    return [record for record in batch if str(record.id) not in held]
+
+
 def _put_back(store: VectorStore, collection: str, points: Sequence[Point]) -> None:
     def missing(sent: Sequence[Point]) -> Sequence[Point]:
-        records = store.retrieve(collection, [point.id for point in sent], payload=True)
-        held = {str(record.id): record.payload for record in records}
-        return [point for point in sent if held.get(str(point.id)) != point.payload]
+        held = {str(record.id) for record in store.retrieve(collection, [point.id for point in sent], payload=False)}
+        return [point for point in sent if str(point.id) not in held]
 
     until_certain(points, lambda sent: store.upsert(collection, sent), missing, f"back in collection '{collection}'")
 

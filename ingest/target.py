@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from backends.embedders import Embedder
+from backends.embedders import Embedder, TokenLimit
 from backends.vectors.store import Collection, IndexKind, Layout, VectorStore
+from ingest.chunker import in_force, limit_name
 from normalize.analyzer import VERSION as ANALYZER_VERSION
 from normalize.errors import GateError
 
@@ -28,6 +29,7 @@ INDEXES: Mapping[str, IndexKind] = {
 }
 MODEL = "embedder"
 ANALYZER = "analyzer"
+LIMIT = "chunk_limit"
 
 # Given the dimension of an existing collection (None = free choice), return the embedder of the settings.
 EmbedderFor = Callable[[int | None], Embedder]
@@ -45,8 +47,13 @@ class Target:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What is kept with the collection so that no other model ever writes to it."""
-        return {MODEL: self.embedder.model, "dimension": self.layout.dimension, ANALYZER: ANALYZER_VERSION}
+        """What is kept with the collection so that no other model ever writes to it, and no other limit verifies it."""
+        return {
+            MODEL: self.embedder.model,
+            "dimension": self.layout.dimension,
+            ANALYZER: ANALYZER_VERSION,
+            LIMIT: limit_name(in_force(self.embedder.token_limit)),
+        }
 
 
 def find_target(store: VectorStore, name: str, embedder_for: EmbedderFor) -> Target:
@@ -83,6 +90,24 @@ def find_target(store: VectorStore, name: str, embedder_for: EmbedderFor) -> Tar
             f"{embedder.model}. Points that stay beside the new ones are only found if that is true."
         )
     return Target(name, existing, existing.layout, embedder, warning)
+
+
+def held_limit(collection: Collection, name: str, embedder_for: EmbedderFor | None) -> TokenLimit | None:
+    """Return the token limit that a collection was chunked under; no model is loaded where it says there is none.
+
+    Where it says nothing (a server that keeps no metadata) the embedder at hand decides. Raises GateError if the
+    embedder's limit is not the collection's.
+    """
+    held = collection.metadata.get(LIMIT)
+    if held == limit_name(None):
+        return None
+    tokens = in_force(embedder_for(collection.layout.dimension).token_limit) if embedder_for is not None else None
+    if held is not None and limit_name(tokens) != held:
+        raise GateError(
+            f"Collection '{name}' was chunked under the limit {held}, not {limit_name(tokens)}: choose the embedder it "
+            "was built with."
+        )
+    return tokens
 
 
 def ready(store: VectorStore, target: Target) -> None:

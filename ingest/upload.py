@@ -4,6 +4,7 @@ A time-out means *unknown*: the store is asked what it holds, and only what is m
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,11 +18,17 @@ from normalize.analyzer import sparse_document
 BATCH = 512
 
 
-def write_chunks(store: VectorStore, target: Target, chunks: Sequence[Chunk], reuse: Mapping[str, PointSketch]) -> int:
-    """Write the chunks and return how many vectors were computed (the others were taken from old points).
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A batch ready to be written: its points, the digest of each payload by id, and how many vectors were computed."""
 
-    Raises StoreError if the store does not hold all of them afterwards.
-    """
+    points: list[Point]
+    digests: dict[str, bytes]
+    computed: int
+
+
+def prepare(store: VectorStore, target: Target, chunks: Sequence[Chunk], reuse: Mapping[str, PointSketch]) -> Prepared:
+    """Make points of chunks: vectors taken from the old points that `reuse` names, or computed; BM25 terms; digests."""
     old = _old_vectors(store, target, [reuse[c.point_id].id for c in chunks if c.point_id in reuse])
     vectors: dict[str, Floats] = {
         c.point_id: old[reuse[c.point_id].id] for c in chunks if c.point_id in reuse and reuse[c.point_id].id in old
@@ -32,8 +39,7 @@ def write_chunks(store: VectorStore, target: Target, chunks: Sequence[Chunk], re
         made = target.embedder.embed([c.embed_text[:limit] if limit else c.embed_text for c in fresh])
         vectors.update((c.point_id, made[n]) for n, c in enumerate(fresh))
     points = [_point(target, chunk, vectors[chunk.point_id]) for chunk in chunks]
-    _write(store, target.name, points, {c.point_id: light_digest(c.payload) for c in chunks})
-    return len(fresh)
+    return Prepared(points, {c.point_id: light_digest(c.payload) for c in chunks}, len(fresh))
 
 
 def _old_vectors(store: VectorStore, target: Target, ids: Sequence[PointId]) -> dict[PointId, Floats]:
@@ -52,13 +58,18 @@ def _point(target: Target, chunk: Chunk, dense: Floats) -> Point:
     return Point(chunk.point_id, dense, sparse, chunk.payload)
 
 
-def _write(store: VectorStore, collection: str, points: Sequence[Point], digests: Mapping[str, bytes]) -> None:
+def write(store: VectorStore, collection: str, prepared: Prepared) -> None:
+    """Write the points and read them back. Raises StoreError if the store does not hold all of them afterwards."""
+    digests = prepared.digests
+
     def missing(sent: Sequence[Point]) -> Sequence[Point]:
         records = store.retrieve(collection, [point.id for point in sent], payload=LIGHT_FIELDS)
         held = {str(record.id): light_digest(record.payload) for record in records}
         return [point for point in sent if held.get(str(point.id)) != digests[str(point.id)]]
 
-    until_certain(points, lambda sent: store.upsert(collection, sent), missing, f"in collection '{collection}'")
+    until_certain(
+        prepared.points, lambda sent: store.upsert(collection, sent), missing, f"in collection '{collection}'"
+    )
 
 
 def rewrite_payloads(store: VectorStore, collection: str, chunks: Sequence[Chunk]) -> None:

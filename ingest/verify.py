@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,12 @@ from backends.vectors.store import Record, VectorStore, Where
 from ingest.chunker import Chunk
 from ingest.digests import points_digest
 from ingest.documents import Loaded
-from ingest.gather import Expected, Progress, claims_on, no_progress, survey
+from ingest.gather import Progress, claims_on, no_progress, survey
 from ingest.manifest import Manifest
+from ingest.reading import Expected, Gathered
 from ingest.reingest import list_unclaimed
 from ingest.stored import Claims, PointSketch
+from ingest.target import EmbedderFor, held_limit
 from normalize.errors import ContractError, GateError
 from normalize.laws import LawTable
 from normalize.payload import check_payload
@@ -86,18 +89,21 @@ def verify(
     seed: int = SEED,
     write_receipt: bool = True,
     progress: Progress = no_progress,
+    embedder_for: EmbedderFor | None = None,
 ) -> dict[str, Any]:
     """Return the verdict: `ok`, each check with its counts, old points that may go, seconds. Writes only the receipt.
 
     `sample` is the share of chunks (at least one a document) whose whole payload and vectors are compared.
-    Raises GateError if the collection does not exist.
+    `embedder_for` is asked only for a collection that was chunked under the token limit of its embedder. Raises
+    GateError if the collection does not exist or was chunked under another limit.
     """
     started = time.perf_counter()
-    if store.describe(collection) is None:
+    about = store.describe(collection)
+    if about is None:
         raise GateError(f"There is no collection '{collection}' in {store.where}: run 'fundstelle reingest' first.")
-    drawn: list[Chunk] = []
-    found = survey(manifest, laws, progress, lambda gathered: drawn.extend(draw_sample(gathered.chunks, sample, seed)))
-    sampled = {chunk.point_id: found.edges.fill(chunk) for chunk in drawn}
+    tokens = held_limit(about, collection, embedder_for)
+    found = survey(manifest, laws, partial(_sample_of, share=sample, seed=seed), progress, tokens=tokens)
+    sampled = {chunk.point_id: found.edges.fill(chunk) for drawn in found.picked for chunk in drawn}
     expected = found.expected
     evidence = gather_evidence(store, collection, expected, found.skipped)
     read = time.perf_counter()
@@ -212,6 +218,10 @@ def check_counts(store: VectorStore, collection: str, evidence: Evidence) -> Che
     if (counted := store.count(collection)) != len(points):
         problems.append(f"{counted} counted, {len(points)} read in the whole collection")
     return _check("exact counts agree with the ids read", len(ids) + 1, problems)
+
+
+def _sample_of(gathered: Gathered, share: float, seed: int) -> list[Chunk]:
+    return draw_sample(gathered.chunks, share, seed)
 
 
 def draw_sample(chunks: Sequence[Chunk], share: float, seed: int) -> list[Chunk]:

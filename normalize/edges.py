@@ -12,8 +12,8 @@ _RECITAL = "ErwG "
 def norm_key(payload: Mapping[str, object]) -> str | None:
     """Return the key of the Absatz (or article without Absätze) that a chunk is of; None where it does not say."""
     document_id, article, paragraph = (payload.get(name) for name in ("document_id", "article", "paragraph"))
-    if not document_id or not article:
-        return None
+    if not document_id or not article or "|" in f"{document_id}{article}{paragraph}":
+        return None  # a key with a further | could not be read back
     return f"{document_id}|{_RECITAL if payload.get('is_recital') else ''}{article}|{paragraph or ''}"
 
 

@@ -47,9 +47,23 @@ def print_plan(report: Mapping[str, Any], *, dry_run: bool) -> None:
             f"Wrote {report['written']:,} points and {report['rewritten']:,} payloads to '{report['collection']}' with "
             f"{report['model']}; {report['vectors_computed']:,} vectors computed, {totals['vectors_reused']:,} reused."
         )
+    if dry_run and totals["to_write"]:
+        out.print(_takes(report["takes"], totals["to_write"] - totals["vectors_reused"]))
     if totals["old_points"] and not dry_run:
         out.print(f"{totals['old_points']:,} old points stay until 'verify' has passed and 'prune' deletes them.")
     out.print(f"Time: {seconds(report['seconds'])}")
+
+
+def _takes(takes: Mapping[str, Any], vectors: int) -> str:
+    mib = 1024**2
+    free = "unknown"
+    if takes["free"] is not None:
+        free = f"{takes['free'] / mib:,.0f} MiB ({takes['bytes_needed'] / mib:,.0f} needed)"
+    time = "unknown" if takes["seconds"] is None else f"about {takes['seconds']:,.0f} s"
+    return (
+        f"Takes {vectors:,} vectors to compute and {takes['bytes_to_write'] / mib:,.1f} MiB; free: {free}; "
+        f"time: {time} ({takes['rate_from']})."
+    )
 
 
 def _versions(document: Mapping[str, Any]) -> str:
@@ -111,3 +125,7 @@ def print_rolled_back(report: Mapping[str, Any], *, dry_run: bool) -> None:
         out.print(f"Would put back {report['points']:,} points from {report['backup']}. Nothing was written.")
     else:
         out.print(f"Put back {report['restored']:,} points into '{report['collection']}' from {report['backup']}.")
+        if report["kept"]:
+            out.print(
+                f"{report['kept']:,} points of the backup are in the collection already and were left as they are."
+            )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backends.embedders import Embedder
-from backends.vectors.store import Collection, Floats, Hit, SparseVector, VectorStore, Where
+from backends.vectors.store import CURRENT_VERSIONS, Collection, Floats, Hit, SparseVector, VectorStore, Where
 from normalize.analyzer import sparse_query
 from normalize.errors import StoreError
 from retrieve.candidates import Candidate, merge
@@ -50,6 +50,8 @@ def build_pool(
     """
     constants = retriever.config.pool
     limit = constants.prefetch_limit(request.top_k)
+    if about.metadata.get(CURRENT_VERSIONS):
+        limit *= 2  # the old points of a re-ingest are still there and are dropped afterwards
     vectors: list[Floats] = []
     with telemetry.stage("embedding", may_fail=about.layout.sparse is not None and request.mode == "hybrid"):
         vectors = list(embedder.embed(list(request.questions)))

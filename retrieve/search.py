@@ -18,6 +18,7 @@ from normalize.laws import LawTable
 from normalize.text import clean_inline
 from retrieve.answer import response, source_line
 from retrieve.candidates import Candidate, score
+from retrieve.coexist import one_version
 from retrieve.config import Retriever, load_retriever
 from retrieve.cross_encoder import Judge, rerank
 from retrieve.expand import expand
@@ -142,6 +143,7 @@ def search(
     ranked = _rank(pool, query, request, options, retriever, telemetry)
     known = {candidate.hit.id for candidate in cited}
     both = [*cited, *(candidate for candidate in ranked if candidate.hit.id not in known)]
+    both = one_version(both, about.metadata)
     with telemetry.stage("answer", len(both)) as stage:
         sources = _sources(both, options.top_k)
         stage.candidates_out = len(sources)

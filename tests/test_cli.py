@@ -112,6 +112,17 @@ def test_everything_twice_changes_nothing(run: Run) -> None:
     assert run("controls", "export", "--json").out == before
 
 
+def test_a_dry_run_needs_no_database_and_leaves_nothing_behind(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DATABASE_URL")
+    before = sorted(tmp_path.iterdir())
+    done = run("reingest", "-c", "beispiel", "-m", MANIFEST, "--dry-run", "--exit-code", "--json")
+    assert done.code == 5 and done.json["totals"]["to_write"] == 25
+    assert done.json["takes"]["bytes_to_write"] > 0
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_pending_changes_have_an_exit_code_of_their_own(run: Run) -> None:
     plan = ("reingest", "-c", "beispiel", "-m", MANIFEST, "--dry-run", "--exit-code")
     assert run(*plan).code == 5

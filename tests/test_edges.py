@@ -12,14 +12,16 @@ from backends.embedders import HashingEmbedder
 from backends.tables.connect import Tables
 from backends.vectors.edge import EdgeStore
 from backends.vectors.store import VectorStore
-from ingest.gather import survey
+from ingest.gather import nothing, survey
 from ingest.manifest import Manifest, read_manifest
 from ingest.prune import prune
 from ingest.reingest import make_plan, reingest
 from ingest.verify import verify
 from normalize.edges import article_key, bare_article, norm_key, split_key
+from normalize.errors import SourceError
 from normalize.laws import LawTable
-from tests.payloads import expected_payloads
+from tests.payloads import chunks_of, expected_payloads
+from tests.sentence_gold import bulk_laws
 
 LAWS = LawTable.builtin()
 AGG, BDSG, DSGVO, TDDDG = "BJNR189710006", "BJNR209710017", "32016R0679", "BJNR198210021"
@@ -167,11 +169,73 @@ def test_two_laws_of_one_code_keep_to_themselves_and_their_shared_name_leads_now
         "BJNR000020002|1|": ["BJNR000020002|2|"],
         "BJNR000020002|2|": [],
     }
-    counts = survey(read_manifest(path), LAWS).edges.counts
+    counts = survey(read_manifest(path), LAWS, nothing).edges.counts
     assert (counts["edges"], counts["resolved"]) == (2, 2)
 
 
-part = st.text(st.characters(blacklist_characters="|", blacklist_categories=("Cs",)), min_size=1, max_size=12)
+@pytest.mark.corpus
+def test_real_laws_of_one_code_are_told_apart_by_name(shared: Path, tmp_path: Path) -> None:
+    """BKV is the Berufskrankheiten-Verordnung and an ordinance on vocational training; AEG are two railway acts."""
+    names = ("bkv", "kraftfausbv_2001", "sgb_7", "aeg", "aeg_1994")
+    for name, data in bulk_laws(shared / "corpus/bulk/gii-xml-all_2024-10.tar.zst", names):
+        (tmp_path / f"{name}.xml").write_bytes(data)
+    path = tmp_path / "manifest.yaml"
+    path.write_text("documents:\n" + "".join(f"  - path: {name}.xml\n" for name in names), "utf-8")
+    found = list(expected_payloads(read_manifest(path)).values())
+    illness, sgb7, *railways = "BJNR262300997", "BJNR125410996", "BJNR002250951", "BJNR239600993"
+    cites: dict[tuple[str, str, str | None], list[str]] = {}
+    for p in found:  # an Absatz may be split
+        cites.setdefault((p["document_id"], p["article"], p["paragraph"]), []).extend(p["references_out"])
+    assert {p["document_id"] for p in found if p["regulation_code"] == "AEG"} == set(railways)
+    assert f"{illness}|3|" in cites[sgb7, "11", "1"]  # "§ 3 der Berufskrankheiten-Verordnung"
+    assert f"{sgb7}|193|2" in cites[illness, "4", "2"]
+    assert f"{railways[1]}|5|1a" in cites[railways[1], "5", "1b"]
+    ranged = [split_key(key)[1] for key in cites[railways[1], "5", "1e"]]
+    assert ranged[:9] == ["10", "10a", "11", "11a", "12", "12a", "12b", "12c", "13"]  # "§§ 10 bis 13" of its own norms
+    for payload in found:  # § 1 AEG is in both: nothing leads from one to the other
+        if payload["document_id"] in railways:
+            assert {split_key(key)[0] for key in payload["references_out"]} <= {payload["document_id"]}
+
+
+@pytest.mark.corpus
+def test_an_annex_is_cited_alone_and_in_a_range(shared: Path, tmp_path: Path) -> None:
+    path = tmp_path / "manifest.yaml"
+    path.write_text(f"root: {shared / 'corpus'}\ndocuments:\n  - path: gii-xml/stvo_2026-04.xml\n", "utf-8")
+    found = {p["article_label"]: p for p in expected_payloads(read_manifest(path)).values()}
+    annexes = [f"BJNR036710013|Anlage {number}|" for number in (1, 2, 3, 4)]
+    assert found["StVO § 41 Abs. 1"]["references_out"] == annexes[1:2]
+    assert found["StVO § 39 Abs. 9"]["references_out"] == annexes  # "Anlagen 1 bis 4"
+    cited = [p for p in found.values() if p["article"] == "Anlage 2" and p["references_in"]]
+    assert cited and all("BJNR036710013|41|1" in p["references_in"] for p in cited)
+
+
+@pytest.mark.corpus
+def test_an_act_in_two_languages_is_cited_in_the_language_of_the_text(shared: Path, tmp_path: Path) -> None:
+    path = tmp_path / "manifest.yaml"
+    english = "  - path: eurlex-en/gdpr_32016R0679_EN_oj.html\n    id: 32016R0679-EN\n    code: DSGVO\n"
+    german = "".join(f"  - path: {FILES[document]}\n" for document in (BDSG, DSGVO))
+    path.write_text(f"root: {shared / 'corpus'}\ndocuments:\n{english}{german}", "utf-8")
+    found = {p["article_label"]: p for p in expected_payloads(read_manifest(path)).values()}
+    assert found["BDSG § 38 Abs. 1"]["references_out"] == [f"{DSGVO}|37|1", f"{DSGVO}|35|"]
+
+
+@pytest.mark.corpus
+def test_the_number_of_processes_changes_nothing(shared: Path, tmp_path: Path) -> None:
+    manifest = manifest_of(shared, tmp_path, AGG, BDSG, TDDDG, DSGVO)
+    alone, together = (survey(manifest, LAWS, chunks_of, processes=count) for count in (1, 2))
+    assert alone == together and sum(len(chunks) for chunks in together.picked) > 600
+
+
+def test_an_error_in_another_process_is_the_error_of_the_first_bad_file(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.xml").write_text("<html>Not found</html>", "utf-8")
+    path = tmp_path / "manifest.yaml"
+    path.write_text("documents:\n  - path: a.xml\n  - path: b.xml\n", "utf-8")
+    with pytest.raises(SourceError, match=r"a\.xml"):
+        survey(read_manifest(path), LAWS, nothing, processes=2)
+
+
+part = st.text(st.characters(exclude_characters="|", codec="utf-8"), min_size=1, max_size=12)
 
 
 @given(document=part, article=part.filter(lambda text: not text.startswith("ErwG ")), paragraph=st.none() | part)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingest.documents import Loaded, load
-from ingest.gather import gather
+from ingest.gather import gather, nothing
 from ingest.manifest import read_manifest
 from normalize.errors import FundstelleError, SourceError, UsageError
 from normalize.laws import LawTable
@@ -105,14 +105,14 @@ def test_two_documents_with_one_id_are_an_error_before_anything_is_written(folde
     shutil.copy(folder / "leihradgesetz.xml", folder / "zweite.xml")
     manifest = read_manifest(write(folder, "documents:\n  - path: leihradgesetz.xml\n  - path: zweite.xml\n"))
     with pytest.raises(FundstelleError, match="both document BEISPIEL0001"):
-        list(gather(manifest, LawTable.builtin()))
+        list(gather(manifest, LawTable.builtin(), nothing))
 
 
 def test_two_documents_with_one_code_and_version_collide(folder: Path) -> None:
     shutil.copy(folder / "leihradgesetz.xml", folder / "zweite.xml")
     text = "documents:\n  - path: leihradgesetz.xml\n  - path: zweite.xml\n    id: ANDERE\n"
     with pytest.raises(FundstelleError, match="Chunk id"):
-        list(gather(read_manifest(write(folder, text)), LawTable.builtin()))
+        list(gather(read_manifest(write(folder, text)), LawTable.builtin(), nothing))
 
 
 def test_a_repealed_law_that_a_glob_finds_is_skipped_and_named(folder: Path) -> None:
@@ -122,9 +122,8 @@ def test_a_repealed_law_that_a_glob_finds_is_skipped_and_named(folder: Path) -> 
     (folder / "alt.xml").write_text(f'<dokumente doknr="ALT">{head}{gone}{tail}</dokumente>', "utf-8")
     skipped: list[Loaded] = []
     found = read_manifest(write(folder, "documents:\n  - glob: '*.xml'\n"))
-    assert len(list(gather(found, LawTable.builtin(), skipped=skipped))) == 2 and [s.origin for s in skipped] == [
-        "alt.xml"
-    ]
+    assert len(list(gather(found, LawTable.builtin(), nothing, skipped=skipped))) == 2
+    assert [s.origin for s in skipped] == ["alt.xml"]
     named = read_manifest(write(folder, "documents:\n  - path: alt.xml\n"))
     with pytest.raises(SourceError, match="no text in force"):
-        list(gather(named, LawTable.builtin()))
+        list(gather(named, LawTable.builtin(), nothing))

@@ -4,10 +4,10 @@
 """
 
 from backends.embedders.hashing import DIMENSION, HashingEmbedder
-from backends.embedders.protocol import Embedder, EmbedderError
+from backends.embedders.protocol import Embedder, EmbedderError, TokenLimit
 from normalize.errors import UsageError
 
-__all__ = ["EMBEDDERS", "Embedder", "EmbedderError", "HashingEmbedder", "make_embedder"]
+__all__ = ["EMBEDDERS", "Embedder", "EmbedderError", "HashingEmbedder", "TokenLimit", "make_embedder"]
 
 EMBEDDERS = ("hashing", "ollama", "sentence-transformers")
 

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from backends.embedders.protocol import TokenLimit
 from normalize.analyzer import is_stop_word, words
 
 DIMENSION: Final = 512
@@ -41,6 +42,7 @@ class HashingEmbedder:
 
     description = "character n-grams without a model: finds shared wording, not shared meaning"
     max_characters = 1_000_000
+    token_limit: TokenLimit | None = None
 
     def __init__(self, dimension: int = DIMENSION) -> None:
         self.dimension = dimension

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends.deadline import answer_within
-from backends.embedders.protocol import EmbedderError, check_rows
+from backends.embedders.protocol import EmbedderError, TokenLimit, check_rows
 
 DEFAULT_URL: Final = "http://localhost:11434"
 DEFAULT_MODEL: Final = "bge-m3"
@@ -32,6 +32,7 @@ class OllamaEmbedder:
 
     description = "a language model on an Ollama server: finds shared meaning"
     max_characters = MAX_CHARACTERS
+    token_limit: TokenLimit | None = None
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """What an embedder is, and the error all of them raise."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,18 @@ from normalize.errors import FundstelleError
 
 class EmbedderError(FundstelleError):
     """The embedding model cannot be reached, refuses the texts, or answers with something that is no vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLimit:
+    """How many tokens of a text a model sees, special tokens included; `count` counts them as `tokenizer` does.
+
+    `count` must be picklable, since sources are read in several processes.
+    """
+
+    tokens: int
+    tokenizer: str
+    count: Callable[[str], int]
 
 
 class Embedder(Protocol):
@@ -29,6 +42,11 @@ class Embedder(Protocol):
     @property
     def max_characters(self) -> int:
         """How much of a text is embedded; the rest is cut off."""
+        ...
+
+    @property
+    def token_limit(self) -> TokenLimit | None:
+        """How many tokens of a text are embedded; None where the model has no tokenizer that can be asked."""
         ...
 
     @property

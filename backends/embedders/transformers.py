@@ -2,12 +2,13 @@
 
 import importlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backends.embedders.protocol import EmbedderError, check_rows
+from backends.embedders.protocol import EmbedderError, TokenLimit, check_rows
 from normalize.errors import UsageError
 
 DEFAULT_MODEL: Final = "BAAI/bge-m3"
@@ -52,6 +53,13 @@ class TransformersEmbedder:
         self._expected = found
         return found
 
+    @property
+    def token_limit(self) -> TokenLimit | None:
+        """The model's window in its own tokens; None for a model that states none."""
+        model = self._load()
+        tokens = getattr(model, "max_seq_length", None)
+        return TokenLimit(int(tokens), self._name, _Tokens(model.tokenizer)) if tokens else None
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row a text, shape (len(texts), dimension); of each text the first 2,000 characters count."""
         dimension = self.dimension if self._expected is None else self._expected
@@ -76,6 +84,16 @@ class TransformersEmbedder:
                     "holds it."
                 ) from error
         return self._loaded
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """Counts the tokens of a text, special tokens included."""
+
+    tokenizer: Any
+
+    def __call__(self, text: str) -> int:
+        return len(self.tokenizer(text, truncation=False, verbose=False)["input_ids"])
 
 
 def _commit(model: Any) -> str | None:

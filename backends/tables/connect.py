@@ -98,7 +98,8 @@ def _server_url(database_url: str) -> URL:
     return url.set(drivername="postgresql+psycopg")
 
 
-def _engine(url: URL, name: str) -> sa.Engine:
+def _engine(url: URL, name: str, *, read_only: bool) -> sa.Engine:
+    session = _SESSION | ({"default_transaction_read_only": "on"} if read_only else {})
     engine = sa.create_engine(
         url,
         connect_args={"connect_timeout": CONNECT_SECONDS, "application_name": name},
@@ -113,7 +114,7 @@ def _engine(url: URL, name: str) -> sa.Engine:
             cursor.execute(
                 "SELECT set_config(s.name, w.value, false) FROM pg_settings s "
                 "JOIN unnest(%s::text[], %s::text[]) AS w(name, value) ON lower(s.name) = lower(w.name)",
-                [list(_SESSION), list(_SESSION.values())],
+                [list(session), list(session.values())],
             )
         connection.commit()  # type: ignore[attr-defined]
 
@@ -134,9 +135,15 @@ def _ping(engine: sa.Engine, where: str) -> None:
 
 @contextlib.contextmanager
 def open_tables(
-    *, home: Path, database_url: str | None = None, columns: ControlColumns | None = None
+    *,
+    home: Path,
+    database_url: str | None = None,
+    columns: ControlColumns | None = None,
+    read_only: bool = False,
 ) -> Iterator[Tables]:
     """Yield the tables of the server at `database_url`, or of the embedded Postgres in `home/postgres`.
+
+    With `read_only` the server itself refuses every write of this session (a dry run).
 
     Raises UsageError for an address that is none, StoreUnavailableError when the database cannot be reached.
     """
@@ -155,7 +162,7 @@ def open_tables(
                 query={"host": str(server.socket_folder), "port": str(server.port)},
             )
             where = f"{server.folder} (embedded)"
-        engine = _engine(url, name)
+        engine = _engine(url, name, read_only=read_only)
         stack.callback(engine.dispose)
         _ping(engine, where)
         yield Tables(engine, where, columns or ControlColumns())

@@ -4,6 +4,7 @@ What differs from a server on purpose: search is exact. The engine builds no gra
 dimensions that takes 30 s, and saves next to nothing of the 5 ms an exact search needs), so rankings are reproducible.
 """
 
+import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -247,6 +248,11 @@ class EdgeStore:
         using = check_query_sparse(collection, opened.about.layout, vector)
         query = engine.SparseVector(list(vector.indices), list(vector.values))
         return self._search(collection, opened.shard, engine.Query.Nearest(query, using=using), limit, where, payload)
+
+    def free_bytes(self) -> int | None:
+        """Return the free space of the disk that the vectors lie on (or will lie on)."""
+        root = self._root.resolve()
+        return shutil.disk_usage(next(folder for folder in (root, *root.parents) if folder.is_dir())).free
 
     def drop(self, collection: str) -> None:
         """Remove a whole collection; one that is not there is no error."""

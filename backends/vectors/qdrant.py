@@ -319,6 +319,10 @@ class QdrantStore:
         query = models.SparseVector(indices=list(vector.indices), values=list(vector.values))
         return self._search(collection, query, using, limit, where, payload)
 
+    def free_bytes(self) -> int | None:
+        """Return None: a server does not say how much room it has."""
+        return None
+
     def drop(self, collection: str) -> None:
         """Remove a whole collection; one that is not there is no error."""
         check_name(collection)

@@ -17,6 +17,9 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+CURRENT_VERSIONS = "current_versions"
+"""Metadata of a collection: document id → version, of documents that still have points of an older version too."""
+
 PointId = str | int
 Floats = NDArray[np.float32]
 IndexKind = Literal["keyword", "integer", "bool"]
@@ -197,6 +200,10 @@ class VectorStore(Protocol):
         payload: bool | list[str] = True,
     ) -> list[Hit]:
         """Return the best points by the sparse vector (IDF applied by the engine), best first; equal scores by id."""
+        ...
+
+    def free_bytes(self) -> int | None:
+        """Return the free space where the vectors lie, or None where the store cannot tell."""
         ...
 
     def drop(self, collection: str) -> None:

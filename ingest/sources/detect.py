@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ingest.sources.eurlex_html import is_eurlex_html, read_eurlex_html
 from ingest.sources.formex import ROOTS, read_formex
 from ingest.sources.gii import read_gii
+from ingest.sources.legacy import is_legacy, read_legacy
 from ingest.sources.legaldocml import is_legaldocml, read_legaldocml
 from ingest.sources.markup_text import is_law_text, read_markup_text
 from ingest.sources.oscal import is_oscal, read_oscal
@@ -39,6 +40,7 @@ FORMATS = {
     "legaldocml": Format("legaldocml", "binding_law", "gesetz", read_legaldocml),
     "oscal": Format("oscal", "control_framework", "framework", read_oscal),
     "pdf": Format("pdf", "binding_law", "gesetz", read_pdf),
+    "legacy": Format("legacy", "legacy", "gesetz", read_legacy),
     "text": Format("text", "binding_law", "gesetz", read_markup_text),
 }
 
@@ -57,6 +59,8 @@ def detect_format(data: bytes, origin: str) -> Format:
         return FORMATS["pdf"]
     if is_legaldocml(head):
         return FORMATS["legaldocml"]
+    if is_legacy(head):
+        return FORMATS["legacy"]
     if is_oscal(head):
         return FORMATS["oscal"]
     if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -92,7 +96,7 @@ def _root_tag(head: bytes) -> str:
 def _known() -> str:
     return (
         "gii-norm XML (gesetze-im-internet.de), Formex XML and HTML pages (EUR-Lex), LegalDocML.de, PDF with a text "
-        "layer, Markdown or plain text of law, and OSCAL JSON catalogs"
+        "layer, Markdown or plain text of law, OSCAL JSON catalogs, and acts that 'sources rebuild' wrote"
     )
 
 
@@ -101,4 +105,7 @@ def read_act(data: bytes, origin: str, format_name: str | None = None) -> tuple[
     found = detect_format(data, origin)
     if format_name is not None and format_name != found.name:
         raise SourceError(f"{origin} is {found.name}, but the manifest says format {format_name!r}: mend one of them.")
-    return found.read(data, origin), found
+    try:
+        return found.read(data, origin), found
+    except RecursionError:
+        raise SourceError(f"{origin} nests elements deeper than any official text: refused, get it anew.") from None

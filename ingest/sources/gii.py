@@ -22,6 +22,8 @@ from normalize.units import Path, Step
 # Inline marks inside running text; they stand in no text of law, so they can carry structure through the cleaning.
 _BREAK = "\ue000"
 _SENTENCE = "\ue001"
+# Before text of a list item whose label names no unit ("2.3"): "(1)" there opens no Absatz.
+_ITEM = "\ue005"
 _INLINE = frozenset({"B", "I", "U", "F", "SP", "NB", "SUB", "SUP", "small", "noindex", "Citation", "Accolade"})
 # No law text: editorial notes, footnotes (kept apart), the table of contents, pictures and attachments.
 _SKIPPED = frozenset(
@@ -32,6 +34,10 @@ _ABSATZ = re.compile(r"\((\d{1,2}[a-z]{0,2})\)[ ]?")
 _ABSATZ_AT_BREAK = re.compile(_BREAK + r"\s*(?=\(\d{1,2}[a-z]{0,2}\))")
 # A footnote that older files print under the text: a rule of hyphens, then its mark.
 _FOOTNOTE_RULE = re.compile(r"(?:^|\s)-{5,}\s*(?:$|(?=\*|\d+\)))")
+# A rule of hyphens also parts sections and forms: what goes on without a mark is text.
+_FOOTNOTE_MARK = re.compile(r"[*+]|\d{1,2}\)")
+# Characters; what is longer is the rest of a form set in one paragraph, footnotes in its middle.
+_LONGEST_FOOTNOTE = 1000
 _PARAGRAPH_ENBEZ = re.compile(r"§\s*(\d.*)$")
 _ARTICLE_ENBEZ = re.compile(r"Art(?:ikel|\.)?\s*([\dIVXLC].*)$")
 _ARTICLE_DIVISION = re.compile(r"Art(?:ikel|\.)?\s*(\d+[a-z]*|[IVXLC]+)$")
@@ -42,6 +48,8 @@ _GONE = re.compile(
     r"[-–—.\s]*$|(?:(?:bis|und|u\.|,|[-–—])\s*\(?\d+\w*\)?\s*)*"
     r"[(\[]?\s*(?:weggefallen|aufgehoben|gestrichen|entfällt|entfallen|unbesetzt|frei)\s*[)\]]?[.;,]?\s*$"
 )
+# What stands in place of a collapsed range: nothing, a mark of repeal, or a note in brackets.
+_NO_TEXT = re.compile(rf"\s*(?:{_GONE.pattern}|(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[\s.,;–-]*)*$)")
 _SKIPPED_PARTS = ("Inhaltsübersicht", "Inhaltsverzeichnis", "Gliederung", "Inhalt")
 # What the first norm says belongs to the title of the act (which directives it transposes).
 _HEAD_NOTE = "Amtlicher Hinweis"
@@ -139,7 +147,7 @@ def _provision(
     kind, article, style, rest = _designation(enbez, divisions)
     footnotes = list(_footnotes(norm))
     absaetze: tuple[Absatz, ...] = ()
-    if content is not None and not _is_collapsed(enbez):
+    if content is not None and not (_is_collapsed(enbez) and _NO_TEXT.match(text_of(content))):
         absaetze = tuple(_absaetze(content, style, footnotes))
         if kind != "norm" and not _counts_up(absaetze):  # "(n)" of rows and form fields, no Absätze
             absaetze = tuple(_absaetze(content, style, [], numbered=False))
@@ -246,16 +254,22 @@ def _absaetze(
     current: list[Block] = []
     in_footnote = False
     for block, is_quoted in zip(blocks, quoted, strict=True):
-        match = None if not numbered or block.path or block.marker or is_quoted else _ABSATZ.match(block.text)
+        in_item = block.text.startswith(_ITEM)
+        if in_item:
+            block = _cut(block, len(_ITEM))
+        is_free = numbered and not (block.path or block.marker or is_quoted or in_item)
+        match = _ABSATZ.match(block.text) if is_free else None
         if match:
             yield from _finished(number, current)
             number, current = match[1], []
             block = _cut(block, match.end())
             in_footnote = False
+        in_footnote = in_footnote and _FOOTNOTE_MARK.match(block.marker or block.text) is not None
         if in_footnote:
             footnotes.append(f"{block.marker} {block.text}".strip())
             continue
-        if rule := _FOOTNOTE_RULE.search(block.text):
+        rule = _FOOTNOTE_RULE.search(block.text)
+        if rule and len(block.text) - rule.end() <= _LONGEST_FOOTNOTE:
             in_footnote = True
             footnotes.extend(text for text in [block.text[rule.end() :].strip()] if text)
             block = replace(block, text=block.text[: rule.start()].rstrip())
@@ -285,7 +299,7 @@ def _cut(block: Block, offset: int) -> Block:
 
 def _split_at_breaks(block: Block) -> Iterator[Block]:
     """Split a block where a line break is followed by an Absatz number; other breaks are blanks."""
-    if block.path or block.marker or _BREAK not in block.text:
+    if block.path or block.marker or _BREAK not in block.text or block.text.startswith(_ITEM):
         yield _place_sentences(block)
         return
     for piece in _ABSATZ_AT_BREAK.split(block.text):
@@ -356,7 +370,8 @@ def _blocks(element: etree._Element, path: Path, style: Style, marker: str = "")
         if tag == "DL":
             yield from _list_blocks(token, path, style)
         elif tag == "table":
-            yield from (Block(row, path) for row in _table_rows(token))
+            for row in _table_rows(token):  # a row that is "(8)" and a picture is a formula and its number
+                yield Block(_ITEM + row if _ABSATZ.fullmatch(row) and not path else row, path)
         else:
             yield from _blocks(token, path, style)
     yield from flush()
@@ -366,19 +381,23 @@ def _list_blocks(definition_list: etree._Element, path: Path, style: Style) -> I
     """Yield the blocks of a `<DL>`: each `<DT>` is a marker, its `<DD>` the text of the item."""
     before: Step | None = None
     marker, item_path = "", path
+    is_labelled = False
     for child in definition_list:
         tag = local_tag(child)
         if tag == "DT":
             marker = _plain(child)
+            is_labelled = bool(marker)
             if not path and _ABSATZ.match(marker):  # an Absatz begins, set as a list label
                 yield Block(marker, path)
-                marker, item_path = "", path
+                marker, item_path, is_labelled = "", path, False
                 continue
             step = read_marker(marker, style, path, before) if marker else None
             item_path = (*path, step) if step else path
             before = step or before
         elif tag == "DD":
             for block in _blocks(child, item_path, style):
+                if is_labelled and not block.path and not block.text.startswith(_ITEM):
+                    block = replace(block, text=_ITEM + block.text)
                 if marker and block.marker:  # the item begins with a list of its own
                     yield Block("", item_path, marker)
                 elif marker:

@@ -1,5 +1,6 @@
 """Read a file as plain text for the text rules: UTF-8 text, or the text layer of a PDF, pages apart by form feeds."""
 
+import codecs
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,12 +15,13 @@ _PDF = b"%PDF-"
 
 
 def read_plain(path: Path) -> str:
-    """Return the text of a file. Raises SourceError if it cannot be read, or is neither UTF-8 text nor a PDF."""
+    """Return the text of a file. Raises SourceError if it cannot be read, or is neither UTF text nor a PDF."""
     data = _read(path)
     if data.startswith(_PDF):
         return PAGE_BREAK.join(pdf_pages(data, path.name))
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(encoding)
     except UnicodeDecodeError:
         raise SourceError(f"{path} is neither UTF-8 text nor a PDF: save it as UTF-8.") from None
 
@@ -38,15 +40,30 @@ def pdf_pages(data: bytes, origin: str) -> list[str]:
 
 def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the objects of a JSON lines file. Raises SourceError with the line that is none."""
-    for number, line in enumerate(_read(path).decode("utf-8", "surrogateescape").splitlines(), 1):
+    yield from json_lines(_read(path), path.name)
+
+
+def json_lines(data: bytes, origin: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of JSON lines in UTF-8; only a line feed ends a line, whatever else stands inside a string.
+
+    Raises SourceError naming `origin` and the line that is no object, is not UTF-8 or holds half a character.
+    """
+    for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = json.loads(line.decode("utf-8"))
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
         except json.JSONDecodeError as error:
-            raise SourceError(f"{path.name} line {number} is no JSON ({error.msg}): mend the line.") from None
+            raise SourceError(f"{origin} line {number} is no JSON ({error.msg}): mend the line.") from None
+        except UnicodeDecodeError:
+            raise SourceError(f"{origin} line {number} is not UTF-8: save the file as UTF-8.") from None
+        except UnicodeEncodeError:
+            raise SourceError(f"{origin} line {number} holds a lone surrogate, half a character: mend it.") from None
+        except (RecursionError, ValueError) as error:
+            raise SourceError(f"{origin} line {number} cannot be read ({error}): mend the line.") from None
         if not isinstance(value, dict):
-            raise SourceError(f"{path.name} line {number} is no JSON object: one payload a line is expected.")
+            raise SourceError(f"{origin} line {number} is no JSON object: one payload a line is expected.")
         yield value
 
 
