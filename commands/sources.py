@@ -1,4 +1,4 @@
-"""Sources: prove that the chunks of files are their text."""
+"""Sources: prove that the chunks of files are their text; make sources of old points whose own are gone."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 import printing.sources as printed
-from commands.opening import JsonFlag, print_json
+from commands.opening import JsonFlag, open_vectors, print_json
 from commands.texts import sources
 from ingest.conservation_run import FLOOR, WORKERS, Totals, check_sources
+from ingest.legacy_rebuild import rebuild_collection
+from normalize.laws import LawTable
 
 BELOW_FLOOR = 3
 
@@ -34,3 +36,19 @@ def sources_check(
     print_json({"totals": report}) if as_json else printed.print_check_totals(report, floor)
     if not totals.ok:
         raise typer.Exit(BELOW_FLOOR)
+
+
+@sources.command("rebuild")
+def sources_rebuild(
+    context: typer.Context,
+    collection: Annotated[str, typer.Argument(help="The collection whose old points have no source any more.")],
+    to: Annotated[Path, typer.Option("--to", help="New folder for the files and their manifest.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Put the laws of old points together again: a file a document, a manifest, and what could not be recovered.
+
+    Reads only; the points stay until the manifest is re-ingested, verified and pruned.
+    """
+    with open_vectors(context.obj.settings) as store:
+        report = rebuild_collection(store, collection, to, LawTable.builtin())
+    print_json(report) if as_json else printed.print_rebuilt(report)

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import zstandard
-from lxml import etree
+from lxml import etree, html
 
 from ingest.chunker import Document, chunk_act
 from ingest.conservation import Conserved, Stretch, conserve
 from ingest.conservation_formex import formex_stretches
 from ingest.conservation_gii import gii_stretches
+from ingest.conservation_legaldocml import legaldocml_stretches
+from ingest.conservation_page import is_measured, page_stretches
 from ingest.sources.detect import read_act
 from normalize.errors import FundstelleError, SourceError
 
@@ -27,6 +29,9 @@ _WINDOW: Final = 2**27
 _AHEAD: Final = 4
 _ARCHIVES: Final = (".tar", ".tar.zst")
 _NOBODY: Final = Document("check", "0000-00-00", "CHECK", "CHECK", None)
+
+# Cuts the bytes of a file into stretches; None if it is of a kind that cannot be checked.
+_Walk = Callable[[bytes], Iterator[Stretch] | None]
 
 Status = Literal["conserved", "faulty", "refused", "unmeasured"]
 
@@ -78,7 +83,7 @@ def check_bytes(name: str, data: bytes, floor: float = FLOOR) -> Checked:
         return Checked(name, None, "refused", reason=str(error))
     stretches = stretches_of(source_format.name, data)
     if stretches is None:
-        reason = f"There is no second way to read {source_format.name} against which to check the reader."
+        reason = f"There is no second way to read this kind of {source_format.name} against which to check its reader."
         return Checked(name, source_format.name, "unmeasured", len(texts), reason)
     conserved = conserve(stretches, texts)
     status: Status = "conserved" if conserved.keeps(floor) else "faulty"
@@ -86,7 +91,7 @@ def check_bytes(name: str, data: bytes, floor: float = FLOOR) -> Checked:
 
 
 def stretches_of(format_name: str, data: bytes) -> Iterator[Stretch] | None:
-    """Return the stretches of a file of a format, None where the format has no walk of its own."""
+    """Return the stretches of a file of a format, None where there is no walk of its own for it."""
     walk = _WALKS.get(format_name)
     return walk(data) if walk is not None else None
 
@@ -144,16 +149,26 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
         raise SourceError(f"{path} is no complete archive ({error}): get it anew.") from None
 
 
-def _xml(walk: Callable[[etree._Element], Iterator[Stretch]]) -> Callable[[bytes], Iterator[Stretch]]:
+def _xml(walk: Callable[[etree._Element], Iterator[Stretch]]) -> _Walk:
     def stretches(data: bytes) -> Iterator[Stretch]:
-        return walk(etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True)))
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True)
+        return walk(etree.fromstring(data, parser))
 
     return stretches
 
 
-_WALKS: Final[dict[str, Callable[[bytes], Iterator[Stretch]]]] = {
+def _page(data: bytes) -> Iterator[Stretch] | None:
+    if not is_measured(data):
+        return None
+    parser = html.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
+    return page_stretches(html.document_fromstring(data, parser=parser))
+
+
+_WALKS: Final[dict[str, _Walk]] = {
     "gii": _xml(gii_stretches),
     "formex": _xml(formex_stretches),
+    "legaldocml": _xml(legaldocml_stretches),
+    "eurlex_html": _page,
 }
 
 

@@ -1,6 +1,7 @@
 """A citation and its printable label (DESIGN §3): the one place that writes a Fundstelle and reads it back."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -131,14 +132,55 @@ class Citation:
         return fields
 
 
-_ARTICLE = r"(?:\d+(?:\.\d+)*(?:[A-Z]|[a-z]{0,12})|[IVXLC]+[a-z]?)"
+_ARTICLE = r"(?:\d+(?:[a-z]?\.\d+)*(?:[A-Z]|[a-z]{0,12})|[IVXLC]+[a-z]?)"
 _ROMAN_ARTICLE = re.compile(rf"{ROMAN.pattern}[a-z]?(?: § .+)?")
-_NAMED = rf"(?:{'|'.join(NAMED_PARTS)})(?: (?:\d+(?:\.\d+)*[a-z]?|[IVXLC]+[a-z]?|[A-Z])(?= |$))?"
-_RECITAL_LABEL = re.compile(r"ErwG (?P<article>\d+[a-z]?)(?= |$)")
-_ARTICLE_LABEL = re.compile(rf"(?:Art\. (?P<article>{_ARTICLE}(?: § {_ARTICLE})?)|(?P<named>{_NAMED}))(?= |$)")
-_PARAGRAPH_LABEL = re.compile(rf"(?P<short>.+?) (?:§ (?P<article>{_ARTICLE})|(?P<named>{_NAMED}))(?= |$)")
+# "Anhang I", "Anlage IIB", "Anhang EV" (of the unification treaty), "Muster 2d"; old instruments count "Nr 1" and "I.".
+_NAMED_NUMBER = r"(?:\d+(?:\.\d+)*[A-Za-z]?|[IVXLC]+[A-Za-z]?|[A-Z]\d+[a-z]?|[A-Z]{1,2})"
+_NAMED = (
+    rf"(?:(?:{'|'.join(NAMED_PARTS)})(?: {_NAMED_NUMBER}(?= |$))?"
+    r"|Nr \d+[a-z]?|[IVXLC]+\.|[A-E]\.)"
+)
+_RECITAL_HEAD = re.compile(r"ErwG (?P<article>\d+[a-z]?)(?= |$)")
+_ARTICLE_HEAD = re.compile(rf"(?:Art\. (?P<article>{_ARTICLE}(?: § {_ARTICLE})?)|(?P<named>{_NAMED}))(?= |$)")
+_PARAGRAPH_HEADS = (
+    re.compile(rf" § (?P<article>{_ARTICLE})(?P<named>)(?= |$)"),
+    re.compile(rf" (?P<article>)(?P<named>{_NAMED})(?= |$)"),
+)
+# A control of a catalog as catalogs write it ("AC-2(1)", "KONF.13.7"), and the part of it that is cited ("guidance",
+# "assessment-method TEST"); of a group of controls ("PM") only a part has text.
+_CONTROL_ID = r"[A-Z][A-Z0-9]{0,7}(?:[-.]\d+[a-z]?)+(?:\(\d+\))*"
+_CONTROL_PART = r"(?:assessment-method (?:EXAMINE|INTERVIEW|TEST)|[a-z]+(?:-[a-z]+)*)"
+_CONTROL_HEAD = re.compile(
+    rf"(?P<article>{_CONTROL_ID}(?: {_CONTROL_PART})?|[A-Z][A-Z0-9]{{1,7}} {_CONTROL_PART})(?P<named>)(?= |$)"
+)
 _FOLLOWING = re.compile(r" (ff?\.)(?= |$)")
 _VERSION = re.compile(r" ([an]\.F\.)$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A way to read the beginning of a label: the law in front of its § (or None, it follows), the article, its end."""
+
+    short: str | None
+    article: str
+    end: int
+    recital: bool = False
+
+
+def _heads(label: str) -> Iterator[_Head]:
+    """Yield the ways to read the beginning of a label, the likelier first.
+
+    A law's own name may hold the word of a named part ("Gesetz über das Muster Anlage 2"): each place is tried.
+    """
+    if match := _RECITAL_HEAD.match(label):
+        yield _Head(None, match["article"], match.end(), recital=True)
+    if match := _ARTICLE_HEAD.match(label):
+        yield _Head(None, match["article"] or match["named"], match.end())
+    for pattern in _PARAGRAPH_HEADS:
+        for match in pattern.finditer(label, 1):
+            yield _Head(label[: match.start()], match["article"] or match["named"], match.end())
+    if match := _CONTROL_HEAD.match(label):
+        yield _Head(None, match["article"], match.end())
 
 
 def parse_label(text: str, laws: LawNames) -> Citation:
@@ -149,30 +191,26 @@ def parse_label(text: str, laws: LawNames) -> Citation:
     """
     version = _VERSION.search(text)
     body = text[: version.start()] if version else text
-    for pattern, style in ((_RECITAL_LABEL, "article"), (_ARTICLE_LABEL, "article"), (_PARAGRAPH_LABEL, "paragraph")):
-        match = pattern.match(body)
-        if match is None:
-            continue
-        groups = match.groupdict()
+    for head in _heads(body):
         path: Path = ()
-        position = match.end()
+        position = head.end
         if body[position : position + 1] == " ":
             path, end = read_steps(body, position + 1)
             position = end if path else position
         following = _FOLLOWING.match(body, position)
         position = following.end() if following else position
         rest = body[position:]
-        short = groups.get("short") or rest[1:]
-        if ("short" in groups) == bool(rest) or not short:
+        short = rest[1:] if head.short is None else head.short
+        if (head.short is not None) == bool(rest) or not short:
             continue
         law = laws.resolve(short)
         return Citation(
             law.code if law else UNKNOWN,
             law.short if law else short,
-            "article" if style == "article" else "paragraph",
-            groups["article"] if pattern is _RECITAL_LABEL else groups["article"] or groups["named"],
+            "article" if head.short is None else "paragraph",
+            head.article,
             path,
-            pattern is _RECITAL_LABEL,
+            head.recital,
             following.group(1) if following else "",
             version.group(1) if version else "",
         )

@@ -150,7 +150,18 @@ NAMED_PARTS: tuple[str, ...] = (
     "Präambel",
     "Eingangsformel",
     "Schlussformel",
+    "Schlußformel",
     "Inhaltsübersicht",
+    "Amtlicher Hinweis",
+    "Text",
+    "Muster",
+    "Formblatt",
+    "Kapitel",
+    "Regel",
+    "Tabelle",
+    "Übersicht",
+    "Unterartikel",
+    "Einziger Paragraph",
 )
 """Heads of the named parts of an act that stand where its § or article would ("Anhang I", "Präambel")."""
 

@@ -40,3 +40,30 @@ def print_check_totals(report: Mapping[str, Any], floor: float) -> None:
         out.print(table(("left out by rule", "places", "letters"), rows))
     if not report["ok"]:
         out.print(f"Below the floor of {floor:.2%}: {report['files']['faulty']:,} files; see above.")
+
+
+def print_rebuilt(report: Mapping[str, Any]) -> None:
+    """Print which documents came out of old points, and what to do next."""
+    out = console()
+    found = report["documents"]
+    rows = [
+        (
+            d["file"],
+            d["code"],
+            d["points"],
+            d["chunks"],
+            d["found_again"],
+            d["unrecovered"],
+            "yes" if d["one_of_many"] else "",
+        )
+        for d in found
+    ]
+    if rows:
+        columns = ("file", "code", "points", "chunks", "points found whole", "not recovered", "one of several")
+        out.print(table(columns, rows))
+    out.print(f"{report['points']:,} old points, {report['contract_points']:,} of fundstelle's own left out")
+    if report["unrecovered"]:
+        out.print(f"Not recovered: {counts(report['unrecovered'])}; each is in {report['folder']}/unrecovered.jsonl")
+    if found:
+        manifest = report["manifest"]
+        out.print(f"Look through {manifest}, then: fundstelle reingest -c {report['collection']} -m {manifest}")

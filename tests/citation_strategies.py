@@ -24,7 +24,8 @@ ARTICLES = {
     "article": st.one_of(number, st.sampled_from(["229 § 5", "6ter", "6B", "V", "II", "10.1", "1 § 2a"])),
 }
 named_parts = st.one_of(
-    st.sampled_from(["Präambel", "Eingangsformel", "Schlussformel", "Anhang", "Anlage"]),
+    st.sampled_from(["Präambel", "Eingangsformel", "Schlussformel", "Anhang", "Anlage", "Text", "Amtlicher Hinweis"]),
+    st.sampled_from(["Anlage IIB", "Anhang EV", "Muster 2d", "Nr 1", "IV."]),
     st.builds("{} {}".format, st.sampled_from(["Anhang", "Anlage"]), st.one_of(roman, number, st.sampled_from("ABD"))),
 )
 unknown_names = st.sampled_from(["XyzG", "VwVfG NRW", "Dings-VO", "MusterstiftungsG 2011", "Gesetzes über das Muster"])

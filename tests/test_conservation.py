@@ -118,6 +118,16 @@ def test_every_formex_act_of_the_corpus(shared: Path) -> None:
 
 
 @pytest.mark.corpus
+@pytest.mark.floor
+@pytest.mark.parametrize(("pattern", "files"), [("legaldocml/*.xml", 4), ("eurlex-*/*_oj.html", 2)])
+def test_every_legaldocml_file_and_journal_page_of_the_corpus(shared: Path, pattern: str, files: int) -> None:
+    paths = sorted((shared / "corpus").glob(pattern))
+    totals, bad = faulty(check_bytes(path.name, path.read_bytes(), FLOORS["worst_file"]) for path in paths)
+    assert totals.files == {"conserved": files}, bad
+    assert totals.lost == totals.invented == 0, bad
+
+
+@pytest.mark.corpus
 @pytest.mark.parametrize(
     "law", ["gii-xml/bdsg_2024-12.xml", "eurlex-en/nis2_32022L2555_EN_formex_L_2022333EN.01008001.xml"]
 )

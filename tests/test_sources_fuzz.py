@@ -228,10 +228,11 @@ except FundstelleError as error:
 """
 
 
+@pytest.mark.parametrize("megabytes", [100, 8])
 @pytest.mark.parametrize("name", SAMPLES)
-def test_an_element_of_100_megabytes(name: str, tmp_path: Path) -> None:
+def test_an_enormous_element(name: str, megabytes: int, tmp_path: Path) -> None:
     """In a process that may have 3 GB and 110 s; a result has all the text."""
-    text = "Gemessen wird Wort um Wort. " * 3_750_000
+    text = "Gemessen wird Wort um Wort. " * (megabytes * 36_000)
     place = {"gii": "Höhe,", "formex": "die Höhe,", "text": "Die Höhe."}.get(name, "Geprüft wird die Größe.")
     source = SAMPLES[name]
     path = tmp_path / "gross.dat"

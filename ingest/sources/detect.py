@@ -12,7 +12,7 @@ from ingest.sources.legaldocml import is_legaldocml, read_legaldocml
 from ingest.sources.markup_text import is_law_text, read_markup_text
 from ingest.sources.oscal import is_oscal, read_oscal
 from ingest.sources.pdf import is_pdf, read_pdf
-from ingest.tree import Act
+from ingest.tree import Absatz, Act
 from normalize.errors import SourceError
 
 _ROOT = re.compile(rb"<([A-Za-z_][\w.\-]*)[\s/>]")
@@ -21,6 +21,10 @@ _PROLOG = re.compile(
 )
 _LFS = b"version https://git-lfs.github.com/spec/"
 _HEAD = 65_536
+# The largest official files of text have some 10 MB (a PDF may hold pictures, an export of old points is no official
+# file), the longest annex 0.7 million characters.
+_LARGEST_FILE = 50_000_000
+_LONGEST_ABSATZ = 1_500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,11 @@ def detect_format(data: bytes, origin: str) -> Format:
         return FORMATS["legaldocml"]
     if is_legacy(head):
         return FORMATS["legacy"]
+    if len(data) > _LARGEST_FILE:
+        raise SourceError(
+            f"{origin} has {len(data) / 1e6:,.0f} MB, more than any official text (at most "
+            f"{_LARGEST_FILE / 1e6:,.0f}): refused, get the file anew."
+        )
     if is_oscal(head):
         return FORMATS["oscal"]
     if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -106,6 +115,17 @@ def read_act(data: bytes, origin: str, format_name: str | None = None) -> tuple[
     if format_name is not None and format_name != found.name:
         raise SourceError(f"{origin} is {found.name}, but the manifest says format {format_name!r}: mend one of them.")
     try:
-        return found.read(data, origin), found
+        act = found.read(data, origin)
     except RecursionError:
         raise SourceError(f"{origin} nests elements deeper than any official text: refused, get it anew.") from None
+    longest = max((_length(absatz) for provision in act.provisions for absatz in provision.absaetze), default=0)
+    if longest > _LONGEST_ABSATZ:
+        raise SourceError(
+            f"{origin} holds one Absatz of {longest:,} characters, more than any official text (at most "
+            f"{_LONGEST_ABSATZ:,}): refused, get the file anew."
+        )
+    return act, found
+
+
+def _length(absatz: Absatz) -> int:
+    return sum(len(block.text) for block in absatz.blocks)

@@ -172,7 +172,7 @@ def _designation(enbez: str, divisions: Sequence[_Division]) -> tuple[Kind, str,
         return "norm", f"{match[1]} bis {match[2]}", "paragraph" if "§" in enbez else "article", None
     bare = _NOT_REPRODUCED.sub("", enbez)
     if match := _PARAGRAPH_ENBEZ.match(bare):
-        return "norm", match[1], "paragraph", None
+        return "norm", match[1].removesuffix("."), "paragraph", None
     if match := _ARTICLE_ENBEZ.match(bare):
         return "norm", match[1], "article", None
     if (match := _ANNEX.match(bare)) and match[1]:

@@ -1,0 +1,50 @@
+"""parse(label(c)) == c for every chunk of every format of the corpus (DESIGN §3)."""
+
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from ingest.documents import load_file
+from normalize.citation import CitationError
+from normalize.citing import parse
+from normalize.errors import SourceError
+from normalize.laws import LawTable
+
+LAWS = LawTable.builtin()
+CORPUS = Path(os.environ.get("FUNDSTELLE_SHARED", Path(__file__).parents[2] / "shared")) / "corpus"
+
+
+def files() -> list[Path]:
+    """The newest version of each federal law, and every other file that is a document by itself."""
+    laws: dict[str, Path] = {}
+    for file in sorted((CORPUS / "gii-xml").glob("*.xml")):
+        laws[file.stem.rsplit("_", 1)[0]] = file
+    others = [
+        file for kind in ("eurlex-de", "eurlex-en", "legaldocml", "nist", "pdf") for file in (CORPUS / kind).glob("*.*")
+    ]
+    return [*laws.values(), *sorted(others)]
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("file", files(), ids=lambda file: file.name[:40])
+def test_every_label_is_read_back_as_the_citation_it_is_of(shared: Path, file: Path) -> None:
+    try:
+        chunks = [chunk.payload for chunk in load_file(file, LAWS, code="CODE", document_id="ID").chunks()]
+    except SourceError as error:
+        assert "garbage" in str(error) or "page" in str(error) or "text layer" in str(error), error
+        return
+    assert chunks
+    wrong = defaultdict(list)
+    for payload in chunks:
+        label = payload["article_label"]
+        try:
+            read = parse(label, LAWS)
+        except CitationError as error:
+            wrong["not read"].append((label, str(error)))
+            continue
+        fields = (read.article, read.paragraph, read.sub, read.is_recital, read.label)
+        if fields != (payload["article"], payload["paragraph"], payload["sub"], payload["is_recital"], label):
+            wrong["read as another"].append((label, fields))
+    assert not wrong, {kind: (len(cases), cases[:3]) for kind, cases in wrong.items()}
