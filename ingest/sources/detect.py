@@ -61,8 +61,6 @@ def detect_format(data: bytes, origin: str) -> Format:
         raise SourceError(f"{origin} is a Git LFS pointer, not the file itself: run 'git lfs pull' where it came from.")
     if is_pdf(head):
         return FORMATS["pdf"]
-    if is_legaldocml(head):
-        return FORMATS["legaldocml"]
     if is_legacy(head):
         return FORMATS["legacy"]
     if len(data) > _LARGEST_FILE:
@@ -70,6 +68,8 @@ def detect_format(data: bytes, origin: str) -> Format:
             f"{origin} has {len(data) / 1e6:,.0f} MB, more than any official text (at most "
             f"{_LARGEST_FILE / 1e6:,.0f}): refused, get the file anew."
         )
+    if is_legaldocml(head):
+        return FORMATS["legaldocml"]
     if is_oscal(head):
         return FORMATS["oscal"]
     if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
