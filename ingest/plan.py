@@ -3,6 +3,7 @@
 It is made from the store, not from the books: the ledger is a claim, the store is the truth (DESIGN §6).
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from ingest.reading import Expected
 from ingest.stored import PointSketch
 
 EXAMPLES = 5
+_NUMBER = re.compile(r"([0-9]+)")
 Norm = tuple[str | None, str | None]
 
 
@@ -51,11 +53,21 @@ class DocumentPlan:
             "vectors_reused": len(self.reuse),
             "old_points": len(self.old),
             "examples": {
-                "new": self.new[:EXAMPLES],
-                "changed": self.changed[:EXAMPLES],
-                "obsolete": self.obsolete[:EXAMPLES],
+                "new": _examples(self.new),
+                "changed": _examples(self.changed),
+                "obsolete": _examples(sorted(self.obsolete, key=_by_number)),
             },
         }
+
+
+def _examples(labels: Iterable[str]) -> dict[str, int]:
+    """Return the first few labels, each with the number of its chunks."""
+    return dict(list(Counter(labels).items())[:EXAMPLES])
+
+
+def _by_number(label: str) -> list[tuple[int, str]]:
+    """Sort key: "BDSG § 9" before "BDSG § 10"."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in _NUMBER.split(label)]
 
 
 def plan_document(expected: Expected, stored: Sequence[PointSketch], *, rewrite_all: bool = False) -> DocumentPlan:

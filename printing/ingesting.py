@@ -21,14 +21,18 @@ def print_plan(report: Mapping[str, Any], *, dry_run: bool) -> None:
         for d in shown
     ]  # fmt: skip
     out.print(table(columns, rows))
-    if len(shown) < len(report["documents"]):
-        out.print(f"… and {len(report['documents']) - len(shown):,} more documents")
+    if more := len(documents or report["documents"]) - len(shown):
+        out.print(f"… and {more:,} more documents")
+    if documents and (idle := len(report["documents"]) - len(documents)):
+        out.print(f"{idle:,} of the documents need nothing.")
     for document in shown:
         for kind in ("obsolete", "changed", "new"):
-            if document["old_points"] and document["examples"][kind]:
-                more = document[kind] - len(document["examples"][kind])
+            examples = document["examples"][kind]
+            if document["old_points"] and examples:
+                named = ", ".join(f"{label} ({n} chunks)" if n > 1 else label for label, n in examples.items())
+                more = document[kind] - sum(examples.values())
                 tail = f" and {more:,} more" if more > 0 else ""
-                out.print(f"  {document['regulation_code']} {kind}: {', '.join(document['examples'][kind])}{tail}")
+                out.print(f"  {document['regulation_code']} {kind}: {named}{tail}")
     _print_unclaimed(out, report["unclaimed"])
     if report["skipped"]:
         more = " …" if len(report["skipped"]) > 10 else ""

@@ -243,7 +243,7 @@ def test_old_points_stay_until_prune_and_foreign_points_for_ever(bench: Bench) -
     foreign = put(bench, [FOREIGN])
     report = bench.reingest()
     assert report["totals"]["old_points"] == 2
-    assert report["documents"][0]["examples"]["obsolete"] == ["LeihRadG § 8 (1)"]
+    assert report["documents"][0]["examples"]["obsolete"] == {"LeihRadG § 8 (1)": 1}
     assert report["unclaimed"] == {"points": 1, "by_document": {"satzung": 1}}
     assert bench.verify()["ok"]
     assert set(old) <= set(bench.points())
@@ -367,7 +367,7 @@ def test_bdsg_taken_over_from_legacy_payloads(bench: Bench, shared: Path) -> Non
     old = put(bench, [legacy(c.payload) for c in july.chunks()])
     bench.use(shared / "corpus/gii-xml/bdsg_2024-12.xml")
     plan = bench.plan()["documents"][0]
-    assert plan["examples"]["obsolete"] == ["BDSG § 12 (5)"]  # lost under an unchanged `Stand` (corpus README 9)
+    assert plan["examples"]["obsolete"] == {"BDSG § 12 (5)": 1}  # lost under an unchanged `Stand` (corpus README 9)
     assert plan["old_points"] == len(old) and plan["new"] == 0
     bench.reingest()
     assert set(old) <= set(bench.points())
@@ -399,7 +399,7 @@ def test_a_new_version_reuses_the_vectors_of_unchanged_norms(bench: Bench, share
     bench.reingest()
     bench.use(december)
     plan = bench.plan()["documents"][0]
-    assert plan["examples"]["obsolete"] == ["BDSG § 12 Abs. 5"]
+    assert plan["examples"]["obsolete"] == {"BDSG § 12 Abs. 5": 1}
     report = bench.reingest()
     assert report["vectors_computed"] < 20 < report["totals"]["vectors_reused"]
     assert bench.verify()["ok"] and bench.prune()["deleted"] == plan["old_points"]
