@@ -21,8 +21,8 @@ def print_plan(report: Mapping[str, Any], *, dry_run: bool) -> None:
         for d in shown
     ]  # fmt: skip
     out.print(table(columns, rows))
-    if more := len(documents or report["documents"]) - len(shown):
-        out.print(f"… and {more:,} more documents")
+    if further := len(documents or report["documents"]) - len(shown):
+        out.print(f"… and {further:,} more documents")
     if documents and (idle := len(report["documents"]) - len(documents)):
         out.print(f"{idle:,} of the documents need nothing.")
     for document in shown:
