@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from backends.vectors.checks import id_key, unit_length
-from backends.vectors.store import Layout, Point, PointId, Record, SparseVector, VectorStore, Where
+from backends.vectors.store import Layout, Point, PointId, Record, SparseVector, VectorStore, Where, real_name
 from normalize.errors import StoreError, UsageError
 from tests.vectors_fixtures import filled as filled
 from tests.vectors_fixtures import running_server as running_server
@@ -121,6 +121,35 @@ class TestCollections:
         for call in calls:
             with pytest.raises(StoreError, match="nowhere"):
                 call()
+
+
+class TestAliases:
+    def test_an_alias_reads_as_the_collection_it_stands_for(self, filled: VectorStore) -> None:
+        filled.create("law.v2", LAYOUT, {}, METADATA)
+        filled.upsert("law.v2", [point(99)])
+        filled.switch_alias("current", "law")
+        assert filled.aliases() == {"current": "law"} and real_name(filled, "current") == "law"
+        assert filled.collections() == ["law", "law.v2"]
+        assert filled.count("current") == 30 and everything(filled, "current").keys() == everything(filled).keys()
+        filled.switch_alias("current", "law.v2")
+        about = filled.describe("current")
+        assert about is not None and (about.points, about.layout, about.metadata) == (1, LAYOUT, METADATA)
+        assert [hit.id for hit in filled.query_dense("current", vector(99), 5)] == [uuid_of(99)]
+        assert [one.id for one in filled.retrieve("current", [uuid_of(99), uuid_of(1)])] == [uuid_of(99)]
+        filled.switch_alias("other", "law")
+        assert filled.aliases() == {"current": "law.v2", "other": "law"}
+
+    def test_a_name_is_a_collection_or_an_alias_never_both(self, filled: VectorStore) -> None:
+        with pytest.raises(StoreError, match="'law' has the name"):
+            filled.switch_alias("law", "law")
+        with pytest.raises(StoreError, match="no collection 'nowhere'"):
+            filled.switch_alias("current", "nowhere")
+        filled.switch_alias("current", "law")
+        with pytest.raises(StoreError, match="'current' already exists"):
+            filled.create("current", LAYOUT, {}, {})
+        with pytest.raises(UsageError, match="Collection name"):
+            filled.switch_alias("../law", "law")
+        assert filled.aliases() == {"current": "law"} and filled.collections() == ["law"]
 
 
 class TestWriting:

@@ -298,3 +298,31 @@ def test_several_threads_may_use_one_store(home: Path) -> None:
         for job in jobs:
             job.result(timeout=60)
         assert store.count("law") == 2_000
+
+
+def test_a_damaged_alias_file_is_named(tmp_path: Path) -> None:
+    with EdgeStore(tmp_path, 1) as store:
+        store.create("law", LAYOUT, {}, {})
+        store.switch_alias("current", "law")
+        (tmp_path / "vectors" / "aliases.json").write_text("{", "utf-8")
+        with pytest.raises(StoreError, match=r"aliases\.json .* cannot be read"):
+            store.count("current")
+
+
+def test_an_alias_that_another_process_switched_is_followed_at_once(tmp_path: Path) -> None:
+    with EdgeStore(tmp_path, 1) as store:
+        store.create("law.v1", LAYOUT, {}, {})
+        store.create("law.v2", LAYOUT, {}, {})
+        store.switch_alias("law", "law.v1")
+        store.upsert("law", [point(1)])
+        with EdgeStore(tmp_path, 1) as another:
+            another.switch_alias("law", "law.v2")
+        assert store.count("law") == 0 and store.count("law.v1") == 1
+
+
+def test_the_size_of_a_collection_is_what_it_takes_on_disk(tmp_path: Path) -> None:
+    with EdgeStore(tmp_path, 1) as store:
+        store.create("law", LAYOUT, {}, {})
+        store.switch_alias("current", "law")
+        size = store.size_bytes("law")
+        assert size is not None and 0 < size == store.size_bytes("current")

@@ -372,6 +372,14 @@ class TestForeignCollections:
             with pytest.raises(StoreError, match="2 dense vectors"):
                 store.describe("neither")
 
+    def test_an_alias_is_switched_in_one_request(self, law: QdrantStore, server: Server) -> None:
+        law.create("law.v2", LAYOUT, {}, {})
+        law.switch_alias("current", "law")
+        server.log.clear()
+        law.switch_alias("current", "law.v2")
+        assert [seen.path for seen in server.log if seen.method != "GET"] == ["/collections/aliases"]
+        assert law.aliases() == {"current": "law.v2"}
+
     def test_an_alias_is_read_like_its_collection(self, law: QdrantStore, server: Server) -> None:
         client = QdrantClient(url=server.url, check_compatibility=False)
         alias = models.CreateAlias(collection_name="law", alias_name="current")

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import qdrant_edge as engine
 
-from backends.vectors import edge_shards
+from backends.vectors import edge_aliases, edge_shards
 from backends.vectors.batches import POINT_BYTES, by_bytes
 from backends.vectors.checks import (
     check_ids,
@@ -78,7 +78,7 @@ class EdgeStore:
     def describe(self, collection: str) -> Collection | None:
         """Return what the collection is, or None if there is none of that name."""
         check_name(collection)
-        if not edge_shards.exists(self._root, collection):
+        if not edge_shards.exists(self._root, self._real(collection)):
             return None
         opened = self._get(collection)
         with engine_errors(collection, "describe"):
@@ -109,7 +109,7 @@ class EdgeStore:
                 raise self._taken(collection)
             lock = edge_shards.acquire(self._root, collection, self._lock_timeout)
             try:
-                if edge_shards.exists(self._root, collection):
+                if edge_shards.exists(self._root, collection) or collection in self.aliases():
                     raise self._taken(collection)
                 edge_shards.build(self._root, collection, layout, indexes, metadata)
             finally:
@@ -249,6 +249,21 @@ class EdgeStore:
         query = engine.SparseVector(list(vector.indices), list(vector.values))
         return self._search(collection, opened.shard, engine.Query.Nearest(query, using=using), limit, where, payload)
 
+    def aliases(self) -> dict[str, str]:
+        """Return the collection that each alias stands for."""
+        return edge_aliases.read(self._root)
+
+    def switch_alias(self, alias: str, collection: str) -> None:
+        """Let the alias stand for the collection; one file is replaced, so it stands for one of them at any moment."""
+        check_name(alias)
+        check_name(collection)
+        edge_aliases.switch(self._root, alias, collection, self._lock_timeout)
+
+    def size_bytes(self, collection: str) -> int | None:
+        """Return how much of the disk the collection's files take (less than their length where they are sparse)."""
+        check_name(collection)
+        return edge_shards.size(self._root, self._real(collection))
+
     def free_bytes(self) -> int | None:
         """Return the free space of the disk that the vectors lie on (or will lie on)."""
         root = self._root.resolve()
@@ -277,6 +292,7 @@ class EdgeStore:
         """Return the open collection, opening and locking it at first use."""
         check_name(collection)
         with self._guard:
+            collection = self._real(collection)
             if collection not in self._open:
                 if not edge_shards.exists(self._root, collection):
                     raise StoreError(
@@ -285,6 +301,10 @@ class EdgeStore:
                     )
                 self._open[collection] = edge_shards.load(self._root, collection, self._lock_timeout)
             return self._open[collection]
+
+    def _real(self, name: str) -> str:
+        """Return the collection of an alias; asked anew each time, since another process may have switched it."""
+        return name if name in self._open else self.aliases().get(name, name)
 
     def _taken(self, collection: str) -> StoreError:
         return StoreError(f"Collection '{collection}' already exists in {self.where}; take another name.")

@@ -23,6 +23,8 @@ from normalize.errors import FundstelleError, LockedError, StoreError
 _POLL = 0.02
 # What the engine says when another process has the write-ahead log open.
 _ENGINE_LOCKED = "WouldBlock"
+# The unit of st_blocks, whatever the file system's own.
+_BLOCK = 512
 # In KB of vectors: high enough that the engine never builds a graph.
 _NO_GRAPH = 10**12
 
@@ -132,6 +134,17 @@ def remove(root: Path, collection: str) -> None:
             (root / collection).rename(doomed)
             sidecar.sync_directory(root)
             shutil.rmtree(doomed)
+
+
+def size(root: Path, collection: str) -> int:
+    """Return the bytes that the files of a collection take on disk; files that vanish meanwhile count nothing."""
+    total = 0
+    for path in (root / collection).rglob("*"):
+        try:
+            total += path.lstat().st_blocks * _BLOCK
+        except FileNotFoundError:
+            continue
+    return total
 
 
 def close(collection: str, opened: OpenShard) -> None:

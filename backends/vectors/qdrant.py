@@ -319,6 +319,29 @@ class QdrantStore:
         query = models.SparseVector(indices=list(vector.indices), values=list(vector.values))
         return self._search(collection, query, using, limit, where, payload)
 
+    def aliases(self) -> dict[str, str]:
+        """Return the collection that each alias stands for."""
+        found = self._read("list the aliases", self._client.get_aliases)
+        return {one.alias_name: one.collection_name for one in sorted(found.aliases, key=lambda one: one.alias_name)}
+
+    def switch_alias(self, alias: str, collection: str) -> None:
+        """Let the alias stand for the collection: one request, which the server applies as one change."""
+        check_name(alias)
+        self._existing(collection)
+        known = self.aliases()
+        if alias not in known and alias in self.collections():
+            raise StoreError(f"Collection '{alias}' has the name that was to be an alias; take another name.")
+        create = models.CreateAlias(collection_name=collection, alias_name=alias)
+        actions: list[models.AliasOperations] = [models.CreateAliasOperation(create_alias=create)]
+        if alias in known:
+            actions.insert(0, models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias)))
+        self._layouts.pop(alias, None)
+        self._write(collection, lambda: self._client.update_collection_aliases(change_aliases_operations=actions))
+
+    def size_bytes(self, collection: str) -> int | None:
+        """Return None: a server does not say how much room a collection takes."""
+        return None
+
     def free_bytes(self) -> int | None:
         """Return None: a server does not say how much room it has."""
         return None

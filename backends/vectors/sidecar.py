@@ -37,7 +37,11 @@ def read(path: Path) -> Sidecar:
 
 def write(path: Path, sidecar: Sidecar) -> None:
     """Write the sidecar so that a crash leaves either the old or the new one, and a return means it is on disk."""
-    raw = {"format": _FORMAT, "layout": asdict(sidecar.layout), "metadata": dict(sidecar.metadata)}
+    write_json(path, {"format": _FORMAT, "layout": asdict(sidecar.layout), "metadata": dict(sidecar.metadata)})
+
+
+def write_json(path: Path, raw: Mapping[str, Any]) -> None:
+    """Replace a small file so that a crash leaves either the old or the new one, and a return means it is on disk."""
     temporary = path.with_name(path.name + ".new")
     with temporary.open("w", encoding="utf-8") as file:
         json.dump(raw, file, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True)

@@ -202,6 +202,21 @@ class VectorStore(Protocol):
         """Return the best points by the sparse vector (IDF applied by the engine), best first; equal scores by id."""
         ...
 
+    def aliases(self) -> dict[str, str]:
+        """Return the collection that each alias stands for; every call that reads takes an alias for a collection."""
+        ...
+
+    def switch_alias(self, alias: str, collection: str) -> None:
+        """Let the alias stand for the collection, new or instead of another one, from one moment to the next.
+
+        Raises StoreError if a collection has the alias' name, or if there is no such collection.
+        """
+        ...
+
+    def size_bytes(self, collection: str) -> int | None:
+        """Return how much room the collection takes, or None where the store cannot tell."""
+        ...
+
     def free_bytes(self) -> int | None:
         """Return the free space where the vectors lie, or None where the store cannot tell."""
         ...
@@ -213,6 +228,11 @@ class VectorStore(Protocol):
     def close(self) -> None:
         """Flush and release everything."""
         ...
+
+
+def real_name(store: VectorStore, name: str) -> str:
+    """Return the collection that a name stands for: that of the alias, or the name itself."""
+    return store.aliases().get(name, name)
 
 
 def in_batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
