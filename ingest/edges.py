@@ -17,13 +17,15 @@ from ingest.chunker import Chunk
 from ingest.documents import Loaded
 from ingest.known_laws import Listed, inventory_of, law_of, listed
 from normalize.citation import UNKNOWN
-from normalize.citing import Inventory, ListedInventory, Target, find
+from normalize.citing import ENGLISH_ANCHOR, Inventory, ListedInventory, Target, find
 from normalize.edges import article_key, norm_key
 from normalize.laws import Law, LawTable
 
 # Chunks without any of these name no other norm; a third of all chunks does not.
 _MARKER = re.compile(r"§|\b(?:A(?:rt|RT|bs|nlage|NLAGE|nh[aä]ng|NHANG)|Paragra|Erw|EG \d|Präambel)")
-_THIS_LAW = re.compile(r"(?:de[rs] )?(?:diese|vorliegend)", re.IGNORECASE)
+_THIS_LAW = re.compile(
+    r"(?:de[rs] )?(?:diese|vorliegend)|(?:(?:of|to|in|under) )?(?:the )?(?:this|present) ", re.IGNORECASE
+)
 
 RESOLVED = "resolved"
 NO_LAW = "law not in the manifest"
@@ -88,16 +90,17 @@ def norms_of(loaded: Loaded, chunks: Iterable[Chunk]) -> DocumentNorms:
     """Return what the edges need of a document and its chunks."""
     keys: dict[str, None] = {}
     texts = []
+    document = loaded.document
+    marker = ENGLISH_ANCHOR if document.language == "en" else _MARKER
     for chunk in chunks:
         payload = chunk.payload
         key = norm_key(payload)
         if key is None:
             continue
         keys.setdefault(key)
-        if _MARKER.search(payload["chunk_text"]):
+        if marker.search(payload["chunk_text"]):
             article = None if payload["is_recital"] else payload["article"]
             texts.append(CitingText(payload["chunk_index"], key, article, payload["chunk_text"]))
-    document = loaded.document
     return DocumentNorms(
         document.document_id, document.language, law_of(loaded), listed(loaded), tuple(keys), tuple(texts)
     )
@@ -116,7 +119,14 @@ def resolve(documents: Sequence[DocumentNorms], laws: LawTable) -> Edges:
         inventory = corpus.inventory_for(document)
         cites: dict[int, tuple[str, ...]] = {}
         for text in document.texts:
-            found = find(text.text, corpus.table, this_law=document.law, this_norm=text.article, inventory=inventory)
+            found = find(
+                text.text,
+                corpus.table,
+                this_law=document.law,
+                this_norm=text.article,
+                inventory=inventory,
+                language=document.language,
+            )
             targets = (target for one in found for target in one.targets)
             keys = corpus.keys(targets, document, counts)
             own = {text.key, article_key(text.key)}

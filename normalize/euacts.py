@@ -58,7 +58,7 @@ def read_act(text: str, position: int, kind: str | None = None) -> EuAct | None:
     second = int(groups["second"] or groups["second2"])
     numbered = bool(groups["nr"] or groups["nr2"])
     plural = bool(groups["kind"]) and bool(re.search(r"(?:ungen|inien|üssen?)$", groups["kind"]))
-    celex = _celex(read, treaty, first, second, numbered=numbered)
+    celex = celex_number(read, treaty, first, second, numbered=numbered)
     written = _NOTHING.sub(
         "", " ".join(text[match.end("kind") if groups["kind"] else match.start() : match.end()].split())
     )
@@ -81,10 +81,15 @@ def _letter(kind: str | None) -> str | None:
     return "D"
 
 
-def _celex(kind: str | None, treaty: str | None, first: int, second: int, *, numbered: bool) -> str | None:
+def celex_number(kind: str | None, treaty: str | None, first: int, second: int, *, numbered: bool) -> str | None:
+    """Return the CELEX number of an act `first`/`second`, or None if its kind is not known or no number can be a year.
+
+    `kind` is its CELEX letter (R, L, D, F), `treaty` as German texts write it ("EG"), `numbered` whether "Nr." stands
+    before it.
+    """
     if kind is None:
         return None
-    year_first = kind == "L" or (not numbered and (treaty in {"EU", None} or kind == "D"))
+    year_first = kind == "L" or (not numbered and (treaty in {"EU", None} or kind in "DF"))
     if kind == "L" and numbered and second > 31:
         year_first = False
     year, number = (first, second) if year_first else (second, first)

@@ -4,9 +4,10 @@
 The grammar is one recursive-descent reader over the unit table (`normalize.units`); laws are data (`normalize.laws`).
 """
 
+from normalize.citing.english import ENGLISH_ANCHOR
 from normalize.citing.find import find
 from normalize.citing.model import Found, Inventory, ListedInventory, Target
 from normalize.citing.parse import parse
 from normalize.citing.rows import cite_rows
 
-__all__ = ["Found", "Inventory", "ListedInventory", "Target", "cite_rows", "find", "parse"]
+__all__ = ["ENGLISH_ANCHOR", "Found", "Inventory", "ListedInventory", "Target", "cite_rows", "find", "parse"]

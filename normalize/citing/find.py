@@ -3,6 +3,8 @@
 import re
 from dataclasses import replace
 
+from normalize.citing.context import doubt_by_context
+from normalize.citing.english import find_english, is_english
 from normalize.citing.grammar import read_amendment, read_chain
 from normalize.citing.model import Element, Found, Inventory, LawName
 from normalize.citing.names import eu_act_end
@@ -25,12 +27,16 @@ def find(
     this_law: Law | None = None,
     this_norm: str | None = None,
     inventory: Inventory | None = None,
+    language: str | None = None,
 ) -> list[Found]:
     """Return all citations of `text`, in order, with character spans that do not overlap.
 
-    `this_law` and `this_norm` (a bare article) are what "dieses Gesetzes", "§ 5" without a law, and "Absatz 2" mean;
-    without them such places are found and not resolved. Ranges are expanded against `inventory` if it holds the law.
+    `language` is that of the text (`en`, else German); None tells by the text. `this_law` and `this_norm` (a bare
+    article) are what "dieses Gesetzes", "§ 5" without a law, and "Absatz 2" mean; without them such places are found
+    and not resolved. Ranges are expanded against `inventory` if it holds the law.
     """
+    if language == "en" or (language is None and is_english(text)):
+        return find_english(text, laws, this_law=this_law, this_norm=this_norm, inventory=inventory)
     found: list[Found] = []
     whole = text.strip() if len(text) < _LONGEST_NAME else ""
     earliest = 0
@@ -53,6 +59,8 @@ def find(
         if OTHER_WORDING.match(text, end):
             for element in elements:
                 element.doubt = element.doubt or "the wording of another date is cited"
+        if this_law is not None:
+            doubt_by_context(text, start, end, elements)
         mark_chained(elements, in_statute=this_law is not None)
         targets = targets_of(elements, this_law=this_law, this_norm=this_norm, inventory=inventory)
         if this_law is not None and found and start - found[-1].end < _NEAR:

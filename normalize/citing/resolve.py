@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from normalize.citation import UNKNOWN, Citation, Style
+from normalize.citing.context import KIND_NOTE, is_kind_of
 from normalize.citing.model import Element, Inventory, Target
 from normalize.laws import Law
 from normalize.units import Path, Step
@@ -47,6 +48,8 @@ def _target(element: Element, this_law: Law | None, this_norm: str | None, inven
         law = this_law
         short = law.short if law else ""
         note = note or (None if law else _NO_LAW)
+        if law is not None and name is not None and name.is_this and not is_kind_of(name.name, law):
+            note = note or KIND_NOTE
         if element.chained is False and name is None and law is None:
             note = note or _NO_LAW
     else:
