@@ -44,6 +44,7 @@ def labels(text: str, *, norm: str | None = "6", language: str | None = "en") ->
         ("the second sentence of the first subparagraph of Article 13(1)", ["Art. 13 Abs. 1 UAbs. 1 Satz 2 DSGVO"]),
         ("paragraph 1 of this Article to the Board", ["Art. 6 Abs. 1 DSGVO"]),
         ("Article 16(2) TFEU", ["Art. 16 Abs. 2 AEUV"]),
+        ("Article 6(1), point (f), GDPR", ["Art. 6 Abs. 1 lit. f DSGVO"]),
         ("Article 8(1) of the Charter of Fundamental Rights of the European Union", ["Art. 8 Abs. 1 GRCh"]),
         ("Annexes I and III", ["Anhang I DSGVO", "Anhang III DSGVO"]),
         ("points 1 and 6 of Annex III", ["Anhang III Nr. 1 DSGVO", "Anhang III Nr. 6 DSGVO"]),

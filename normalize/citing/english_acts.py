@@ -23,7 +23,7 @@ _EARLIER = re.compile(
     r",?\s(?:thereof\b|of\s(?:which\b|(?:that|those|the\ssaid|the\ssame|these|each)\s[A-Z]\w+|the\s(?:former|latter)\b))"
 )
 _OF = re.compile(_LINK)
-_BESIDE = re.compile(r"\s(?=[A-Z]{2})")
+_BESIDE = re.compile(r",?\s(?=[A-Z]{2})")
 _UNKNOWN = re.compile(
     r",?\s(?:of\s(?:the\s)?|to\sthe\s(?=Treat|Charter|Convention|Protocol))(?P<name>(?!Member\sStates?|Union\b|Commission\b|Council\b)[A-Z]\w+"
     r"(?:\s(?:(?:on|of|the|and|for)\s)*[A-Z]\w+(?=\s|[.,;)]|$))*)"
