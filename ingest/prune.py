@@ -15,13 +15,14 @@ from backends.tables.runs import document_states, finish_run, latest_receipt, se
 from backends.vectors.store import PointId, Record, VectorStore, in_batches
 from ingest.backup import write_backup
 from ingest.certain import until_certain
+from ingest.checks import Evidence, check_present, check_same, check_texts, gather_evidence
 from ingest.current import set_current
 from ingest.gather import Progress, no_progress, nothing, survey
 from ingest.manifest import Manifest
+from ingest.receipt import receipt_documents
 from ingest.reingest import list_unclaimed
 from ingest.stored import PointSketch
 from ingest.target import EmbedderFor, held_limit
-from ingest.verify import Evidence, check_present, check_same, gather_evidence, make_receipt
 from normalize.errors import FundstelleError, GateError, StoreError
 from normalize.laws import LawTable
 
@@ -119,13 +120,13 @@ def _checked_evidence(
     found = survey(manifest, laws, nothing, progress, tokens=tokens)
     evidence = gather_evidence(store, collection, found.expected, found.skipped)
     again = f"run 'fundstelle verify --collection {collection}' again; nothing was deleted."
-    for check in (check_present(evidence), check_same(evidence)):
+    for check in (check_present(evidence), check_same(evidence), check_texts(store, collection, evidence, progress)):
         if check.failed:
             raise GateError(f"{check.failed} chunks fail '{check.name}' (first: {check.examples[0]}): {again}")
-    now = make_receipt(collection, evidence, sample=receipt["sample"], seed=receipt["seed"])
-    if now["documents"] != receipt["documents"]:
-        changed = sorted(k for k, v in now["documents"].items() if receipt["documents"].get(k) != v)
-        changed += sorted(set(receipt["documents"]) - set(now["documents"]))
+    now, then = receipt_documents(evidence), receipt["documents"]
+    if now != then:
+        changed = sorted(k for k, v in now.items() if then.get(k) != v)
+        changed += sorted(set(then) - set(now))
         raise GateError(f"Sources or store have changed since the receipt (first: {changed[0]}): {again}")
     old = sum(len(points) for points in evidence.old.values())
     total = old + len(evidence.claims.unclaimed) + sum(len(points) for points in evidence.current.values())

@@ -19,7 +19,7 @@ from ingest.current import set_current
 from ingest.documents import load
 from ingest.edges import Edges
 from ingest.estimate import Estimate, estimate, measured_rate, refuse_if_full
-from ingest.gather import Progress, claims_on, no_progress, nothing, survey
+from ingest.gather import Progress, Survey, claims_on, no_progress, nothing, survey
 from ingest.manifest import Manifest
 from ingest.plan import DocumentPlan, plan_document
 from ingest.reading import Gathered, is_large
@@ -116,14 +116,7 @@ def make_plan(
     """
     started = time.perf_counter()
     target = find_target(store, collection, embedder_for)
-    found = survey(
-        manifest, laws, nothing if is_large(manifest) else _all_chunks, progress, tokens=target.embedder.token_limit
-    )
-    kept = {
-        document.names.document_id: chunks
-        for document, chunks in zip(found.expected, found.picked, strict=True)
-        if chunks is not None
-    }
+    found, kept = read_sources(manifest, laws, target, progress)
     claims = claims_on(store, collection, found.expected, found.skipped)
     plans = [
         plan_document(e, claims.by_document.get(e.names.document_id, []), rewrite_all=rewrite_all)
@@ -133,6 +126,19 @@ def make_plan(
     rate = measured_rate(runs, target.embedder.model)
     takes = estimate(store, plans, target.layout.dimension, is_new=target.existing is None, rate=rate)
     return Plan(target, plans, claims.unclaimed, names, takes, time.perf_counter() - started, found.edges, kept)
+
+
+def read_sources(
+    manifest: Manifest, laws: LawTable, target: Target, progress: Progress = no_progress
+) -> tuple[Survey[list[Chunk] | None], dict[str, list[Chunk]]]:
+    """Go through all documents once; return what must be there, and by document id the chunks of a small manifest."""
+    pick = nothing if is_large(manifest) else _all_chunks
+    found: Survey[list[Chunk] | None] = survey(manifest, laws, pick, progress, tokens=target.embedder.token_limit)
+    return found, {
+        document.names.document_id: chunks
+        for document, chunks in zip(found.expected, found.picked, strict=True)
+        if chunks is not None
+    }
 
 
 def _all_chunks(gathered: Gathered) -> list[Chunk]:
@@ -163,9 +169,9 @@ def reingest(
         try:
             lock.check()
             started = time.perf_counter()
-            embedded = _write(store, plan, laws, progress) if plan.pending else 0
+            embedded = write_plan(store, plan, laws, progress) if plan.pending else 0
             _mark_current(store, plan)
-            _book(tables, plan, run_id)
+            book_uploaded(tables, plan, run_id)
             seconds = {"plan": round(plan.seconds, 3), "write": round(time.perf_counter() - started, 3)}
             totals = plan.totals
             result = plan.report() | {
@@ -183,7 +189,7 @@ def reingest(
         return result
 
 
-def _write(store: VectorStore, plan: Plan, laws: LawTable, progress: Progress) -> int:
+def write_plan(store: VectorStore, plan: Plan, laws: LawTable, progress: Progress) -> int:
     """Write batch by batch over document borders; return how many vectors were computed.
 
     Three stages side by side: read and chunk, embed, write and read back.
@@ -230,7 +236,7 @@ def _mark_current(store: VectorStore, plan: Plan) -> None:
     set_current(store, plan.target.name, both, names.keys() - both.keys())
 
 
-def _book(tables: Tables, plan: Plan, run_id: int) -> None:
+def book_uploaded(tables: Tables, plan: Plan, run_id: int) -> None:
     """Book every document of the run as uploaded, unless its version already is (effect first, state second)."""
     known = document_states(tables, plan.target.name)
     states = {}

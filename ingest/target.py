@@ -1,7 +1,7 @@
 """The collection a run writes to: created with our layout if new, otherwise respected as it is (DESIGN §6, §8)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from backends.embedders import Embedder, TokenLimit
@@ -37,13 +37,19 @@ EmbedderFor = Callable[[int | None], Embedder]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A collection, what it is today (None = not there yet), its layout and the embedder that serves it."""
+    """A collection, what it is today (None = not there yet), its layout and the embedder that serves it.
+
+    `reuse_from` is the collection that has the vectors to reuse (None: the collection itself), `extra` further metadata
+    to create it with.
+    """
 
     name: str
     existing: Collection | None
     layout: Layout
     embedder: Embedder
     warning: str | None
+    reuse_from: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -53,6 +59,7 @@ class Target:
             "dimension": self.layout.dimension,
             ANALYZER: ANALYZER_VERSION,
             LIMIT: limit_name(in_force(self.embedder.token_limit)),
+            **self.extra,
         }
 
 

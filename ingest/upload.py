@@ -45,7 +45,7 @@ def prepare(store: VectorStore, target: Target, chunks: Sequence[Chunk], reuse: 
 def _old_vectors(store: VectorStore, target: Target, ids: Sequence[PointId]) -> dict[PointId, Floats]:
     if not ids:
         return {}
-    records = store.retrieve(target.name, ids, payload=False, vectors=True)
+    records = store.retrieve(target.reuse_from or target.name, ids, payload=False, vectors=True)
     usable = (r for r in records if r.dense is not None and r.dense.shape == (target.layout.dimension,))
     return {record.id: dense for record in usable if (dense := record.dense) is not None and np.isfinite(dense).all()}
 
