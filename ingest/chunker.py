@@ -17,7 +17,7 @@ from normalize.citation import label
 from normalize.payload import check_payload
 from normalize.text import NORMALIZER_VERSION
 
-CHUNKER_VERSION = "legal-1"
+CHUNKER_VERSION = "legal-2"
 MAX_CHARACTERS = 2000
 # A stem longer than this says more than the list needs; the embedder gets only its end.
 _LONGEST_STEM = 400
@@ -263,8 +263,13 @@ def _cuts(composed: Composed) -> list[tuple[int, int]]:
     """Return (position, depth) of every place where a unit or block begins; depth 1 is outermost."""
     depths: dict[int, int] = {start: _INNERMOST for start, _ in composed.blocks}
     for unit in composed.units:
-        depths[unit.start] = min(depths.get(unit.start, _INNERMOST), len(unit.path))
+        depths[unit.start] = min(depths.get(unit.start, _INNERMOST), _depth(unit))
     return sorted(depths.items())
+
+
+def _depth(unit: Span) -> int:
+    """How deep a unit lies; the number of a table's row says it itself ("1.1.2")."""
+    return len(unit.path) + unit.path[-1].value.count(".")
 
 
 def _best_cut(cuts: Sequence[tuple[int, int]], start: int, ideal: float, limit: int) -> int | None:
@@ -296,8 +301,19 @@ def _stem(composed: Composed, position: int) -> str:
         u for u in composed.units if u.start <= position < u.end and u.path[-1].level not in ("satz", "unterabsatz")
     ]
     first = min((u.start for u in composed.units if items and _is_sibling(u, items[0])), default=position)
-    stem = composed.text[: min(first, position)].strip()
-    return stem[-_LONGEST_STEM:] if first < position or items else ""
+    stem = composed.text[: min(first, position)].strip()[-_LONGEST_STEM:]
+    if not (first < position or items):
+        return ""
+    rows = [
+        composed.text[u.start : u.end].split("\n", 1)[0] for u in items if u.start < position and _has_rows(u, items)
+    ]
+    return "\n".join([stem, *rows]) if rows else stem
+
+
+def _has_rows(unit: Span, inside: Sequence[Span]) -> bool:
+    """Whether a unit is a table's row that others of the same units count below ("1.1" of "1.1.2")."""
+    above = unit.path[-1].value
+    return any(u.path[:-1] == unit.path[:-1] and u.path[-1].value.startswith(f"{above}.") for u in inside)
 
 
 def _is_sibling(unit: Span, item: Span) -> bool:

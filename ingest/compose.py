@@ -50,18 +50,22 @@ class _Placed:
 def compose_absatz(provision: Provision, absatz: Absatz) -> Composed:
     """Return text and units of one Absatz as its provision cites them.
 
-    An annex is no running text: headings, rows and form fields have no Satz, only its items are cited.
+    An annex is no running text: headings, rows and form fields have no Satz, only its items and the numbered rows of
+    its tables are cited.
     """
     style = "paragraph" if provision.satz_before_items else provision.style
-    return compose(absatz.blocks, style, count_sentences=provision.kind != "annex")
+    is_annex = provision.kind == "annex"
+    return compose(absatz.blocks, style, count_sentences=not is_annex, cite_rows=is_annex)
 
 
-def compose(blocks: Sequence[Block], style: Style, *, count_sentences: bool = True) -> Composed:
+def compose(
+    blocks: Sequence[Block], style: Style, *, count_sentences: bool = True, cite_rows: bool = False
+) -> Composed:
     """Join the blocks by line ends and return text and units.
 
     In a German statute (`paragraph`) an item is cited with the Satz its list hangs on wherever the text has more than
     one Satz (CITATIONS.md); an EU act (`article`) cites its points without it. Without `count_sentences` the text
-    itself has no Satz.
+    itself has no Satz; with `cite_rows` a numbered row of a table is the Nr. of its number.
     """
     parts: list[str] = []
     placed: list[_Placed] = []
@@ -78,6 +82,8 @@ def compose(blocks: Sequence[Block], style: Style, *, count_sentences: bool = Tr
         position += len(printed)
     top = _sentences((), placed) if count_sentences else []
     spans = _units((), placed, (), top, satz_before_items=style == "paragraph")
+    if cite_rows:
+        spans += _row_units(placed)
     return Composed(BLOCK_SEPARATOR.join(parts), _unique(spans), tuple((p.start, p.end) for p in placed))
 
 
@@ -116,6 +122,28 @@ def _units(
         inner = _sentences(inside, item)
         spans.extend(_units(inside, item, item_cited, inner, satz_before_items=satz_before_items))
     return spans
+
+
+def _row_units(placed: Sequence[_Placed]) -> list[Span]:
+    """Return the numbered rows of tables, each with the rows that count below it ("1.1" with "1.1.1" and "1.1.2").
+
+    A number whose rows do not stand together (two tables that count alike) is left out.
+    """
+    rows = [(index, entry.block.row) for index, entry in enumerate(placed) if entry.block.row and not entry.block.path]
+    spans: list[Span] = []
+    for number in dict.fromkeys(row for _, row in rows):
+        places = [place for place, (_, row) in enumerate(rows) if is_row_under(row, number)]
+        own = [index for index, row in rows if row == number]
+        together = places == list(range(places[0], places[-1] + 1)) and own == list(range(own[0], own[-1] + 1))
+        if together and rows[places[0]][1] == number:
+            first, last = rows[places[0]][0], rows[places[-1]][0]
+            spans.append(Span(placed[first].start, placed[last].end, (Step("nummer", number),)))
+    return spans
+
+
+def is_row_under(number: str, above: str) -> bool:
+    """Whether the number of a row is `above` or counts below it: 1.1.2 under 1.1, 1.10 not."""
+    return number == above or number.startswith(f"{above}.")
 
 
 def _items(path: Path, placed: Sequence[_Placed]) -> list[list[_Placed]]:

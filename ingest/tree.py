@@ -18,7 +18,8 @@ class Block:
     """A run of clean text. `marker` is the printed list label ("1.", "a)") that stands before it, or "".
 
     `sentences` holds the offsets in `text` where the source itself numbers a sentence; empty where it does not.
-    `quoted` text is the wording of another act (amending law): its numbers are no units of this act.
+    `quoted` text is the wording of another act (amending law): its numbers are no units of this act. `row` is the
+    number of the table row that the block is, where the table's rows are cited by number ("1.1.1").
     """
 
     text: str
@@ -27,6 +28,7 @@ class Block:
     page: int | None = None
     sentences: tuple[int, ...] = ()
     quoted: bool = False
+    row: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from lxml import etree
 
 from ingest.sources.markers import read_marker
 from ingest.sources.safe_xml import local_tag, parse_xml, text_of
+from ingest.sources.table_numbers import TableRow, row_numbers
 from ingest.tree import Absatz, Act, Block, Kind, Provision
 from normalize.citation import Style
 from normalize.errors import SourceError
@@ -370,8 +371,8 @@ def _blocks(element: etree._Element, path: Path, style: Style, marker: str = "")
         if tag == "DL":
             yield from _list_blocks(token, path, style)
         elif tag == "table":
-            for row in _table_rows(token):  # a row that is "(8)" and a picture is a formula and its number
-                yield Block(_ITEM + row if _ABSATZ.fullmatch(row) and not path else row, path)
+            for row, number in _table_rows(token):  # a row that is "(8)" and a picture is a formula and its number
+                yield Block(_ITEM + row if _ABSATZ.fullmatch(row) and not path else row, path, row=number)
         else:
             yield from _blocks(token, path, style)
     yield from flush()
@@ -440,14 +441,37 @@ def _inline_text(element: etree._Element) -> Iterator[str]:
             yield " "
 
 
-def _table_rows(table: etree._Element) -> Iterator[str]:
-    """Yield each row of a CALS table as one readable line, cells apart by " | "."""
+def _table_rows(table: etree._Element) -> Iterator[tuple[str, str]]:
+    """Yield each row of a CALS table as one readable line, cells apart by " | ", and the number it stands under."""
     for title in table.iterfind("Title"):
-        yield _plain(title)
-    for row in table.iter("row"):
-        if next(row.iterancestors("table")) is not table:
+        yield _plain(title), ""
+    for group in table.iterfind("tgroup"):
+        rows = list(_rows_of(group))
+        for row, number in zip(rows, row_numbers(rows), strict=True):
+            if row.cells:
+                yield " | ".join(row.cells), number
+
+
+def _rows_of(group: etree._Element) -> Iterator[TableRow]:
+    """Yield the rows of a table's group, those of tables inside its cells left out."""
+    columns = [column.get("colname") for column in group.iterfind("colspec")]
+    covered = 0
+    for row in group.iter("row"):
+        if next(row.iterancestors("tgroup")) is not group:
             continue
-        cells = [_plain(entry) for entry in row.iterchildren("entry")]
-        filled = [cell for cell in cells if cell]
-        if filled:
-            yield " | ".join(filled)
+        entries = list(row.iterchildren("entry"))
+        cells = [_plain(entry) for entry in entries]
+        first: str | None = ""
+        if covered:
+            covered -= 1
+            first = None
+        elif entries and _is_first(entries[0], columns):
+            covered = int(entries[0].get("morerows") or 0)
+            first = cells[0]
+        yield TableRow(first, tuple(cell for cell in cells if cell))
+
+
+def _is_first(entry: etree._Element, columns: Sequence[str | None]) -> bool:
+    """Whether a cell stands in the first column; one that says no column does, if it is the first of its row."""
+    name = entry.get("colname") or entry.get("namest")
+    return name is None or not columns or name == columns[0]
