@@ -136,22 +136,29 @@ _ARTICLE = r"(?:\d+(?:[a-z]?\.\d+)*(?:[A-Z]|[a-z]{0,12})|[IVXLC]+[a-z]?)"
 _ROMAN_ARTICLE = re.compile(rf"{ROMAN.pattern}[a-z]?(?: § .+)?")
 # "Anhang I", "Anlage IIB", "Anhang EV" (of the unification treaty), "Muster 2d"; old instruments count "Nr 1" and "I.".
 _NAMED_NUMBER = r"(?:\d+(?:\.\d+)*[A-Za-z]?|[IVXLC]+[A-Za-z]?|[A-Z]\d+[a-z]?|[A-Z]{1,2})"
+_NAMED_WORD = rf"(?:{'|'.join(NAMED_PARTS)})"
+_ORDINAL = r"(?:Erst|Zweit|Dritt|Viert|Fünft|Sechst|Siebent?|Acht|Neunt|Zehnt)er"
 _NAMED = (
-    rf"(?:(?:{'|'.join(NAMED_PARTS)})(?: {_NAMED_NUMBER}(?= |$))?"
-    r"|Nr \d+[a-z]?|[IVXLC]+\.|[A-E]\.)"
+    rf"(?:{_NAMED_WORD}(?: {_NAMED_NUMBER}(?= |$))?|Nr \d+[a-z]?|{_ORDINAL} (?:Teil|Abschnitt|Titel)"
+    r"|Abschnitt [IVXLC]+)"
 )
+_LETTERED = r"(?:[IVXLC]+\.|[A-E]\.)"
 _RECITAL_HEAD = re.compile(r"ErwG (?P<article>\d+[a-z]?)(?= |$)")
-_ARTICLE_HEAD = re.compile(rf"(?:Art\. (?P<article>{_ARTICLE}(?: § {_ARTICLE})?)|(?P<named>{_NAMED}))(?= |$)")
-_PARAGRAPH_HEADS = (
-    re.compile(rf" § (?P<article>{_ARTICLE})(?P<named>)(?= |$)"),
-    re.compile(rf" (?P<article>)(?P<named>{_NAMED})(?= |$)"),
+_PARAGRAPH_HEAD = re.compile(rf" § (?P<article>{_ARTICLE})(?= |$)")
+_ARTICLE_HEADS = (
+    # Articles that were set as one ("Art. 14 bis 17") have one Fundstelle.
+    re.compile(rf"Art\. (?P<article>{_ARTICLE}(?: § {_ARTICLE}| bis {_ARTICLE})?)(?= |$)"),
+    re.compile(rf"(?P<article>{_NAMED})(?= |$)"),
+    re.compile(rf"(?P<article>{_NAMED_WORD})(?= |$)"),  # "Anlage GG" is the Anlage of the GG
 )
+_NAMED_HEAD = re.compile(rf" (?P<article>{_NAMED}|{_LETTERED})(?= |$)")
+_LETTERED_HEAD = re.compile(rf"(?P<article>{_LETTERED})(?= |$)")
 # A control of a catalog as catalogs write it ("AC-2(1)", "KONF.13.7"), and the part of it that is cited ("guidance",
 # "assessment-method TEST"); of a group of controls ("PM") only a part has text.
 _CONTROL_ID = r"[A-Z][A-Z0-9]{0,7}(?:[-.]\d+[a-z]?)+(?:\(\d+\))*"
 _CONTROL_PART = r"(?:assessment-method (?:EXAMINE|INTERVIEW|TEST)|[a-z]+(?:-[a-z]+)*)"
 _CONTROL_HEAD = re.compile(
-    rf"(?P<article>{_CONTROL_ID}(?: {_CONTROL_PART})?|[A-Z][A-Z0-9]{{1,7}} {_CONTROL_PART})(?P<named>)(?= |$)"
+    rf"(?P<article>{_CONTROL_ID}(?: {_CONTROL_PART})?|[A-Z][A-Z0-9]{{1,7}} {_CONTROL_PART})(?= |$)"
 )
 _FOLLOWING = re.compile(r" (ff?\.)(?= |$)")
 _VERSION = re.compile(r" ([an]\.F\.)$")
@@ -174,11 +181,15 @@ def _heads(label: str) -> Iterator[_Head]:
     """
     if match := _RECITAL_HEAD.match(label):
         yield _Head(None, match["article"], match.end(), recital=True)
-    if match := _ARTICLE_HEAD.match(label):
-        yield _Head(None, match["article"] or match["named"], match.end())
-    for pattern in _PARAGRAPH_HEADS:
-        for match in pattern.finditer(label, 1):
-            yield _Head(label[: match.start()], match["article"] or match["named"], match.end())
+    for match in _PARAGRAPH_HEAD.finditer(label, 1):
+        yield _Head(label[: match.start()], match["article"], match.end())
+    for pattern in _ARTICLE_HEADS:
+        if match := pattern.match(label):
+            yield _Head(None, match["article"], match.end())
+    for match in _NAMED_HEAD.finditer(label, 1):
+        yield _Head(label[: match.start()], match["article"], match.end())
+    if match := _LETTERED_HEAD.match(label):
+        yield _Head(None, match["article"], match.end())
     if match := _CONTROL_HEAD.match(label):
         yield _Head(None, match["article"], match.end())
 

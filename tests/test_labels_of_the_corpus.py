@@ -2,11 +2,15 @@
 
 import os
 from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from ingest.chunker import Document, chunk_act
+from ingest.conservation_run import source_files
 from ingest.documents import load_file
+from ingest.sources.detect import read_act
 from normalize.citation import CitationError
 from normalize.citing import parse
 from normalize.errors import SourceError
@@ -48,3 +52,38 @@ def test_every_label_is_read_back_as_the_citation_it_is_of(shared: Path, file: P
         if fields != (payload["article"], payload["paragraph"], payload["sub"], payload["is_recital"], label):
             wrong["read as another"].append((label, fields))
     assert not wrong, {kind: (len(cases), cases[:3]) for kind, cases in wrong.items()}
+
+
+def misread(source: tuple[str, bytes]) -> tuple[int, list[tuple[str, str]]]:
+    """How many labels a law has, and those that are not read back as the place they are of."""
+    name, data = source
+    try:
+        act, _ = read_act(data, name)
+    except SourceError:
+        return 0, []
+    short = act.short or act.key or "?"
+    document = Document("ID", "0000-00-00", short.upper(), short, None)
+    places = {
+        c.payload["article_label"]: tuple(c.payload[field] for field in ("article", "paragraph", "sub", "is_recital"))
+        for c in chunk_act(document, act.provisions)
+    }
+    wrong = []
+    for label, place in places.items():
+        try:
+            read = parse(label, LAWS)
+        except CitationError as error:
+            wrong.append((label, str(error)))
+            continue
+        if (read.article, read.paragraph, read.sub, read.is_recital) != place:
+            wrong.append((label, str(place)))
+    return len(places), wrong
+
+
+@pytest.mark.corpus
+@pytest.mark.floor
+def test_every_label_of_all_federal_law_is_read_back(shared: Path) -> None:
+    sources = list(source_files([shared / "corpus/bulk/gii-xml-all_2024-10.tar.zst"]))
+    with ProcessPoolExecutor(2) as pool:
+        results = list(pool.map(misread, sources, chunksize=50))
+    assert sum(count for count, _ in results) > 250_000
+    assert [label for _, wrong in results for label in wrong] == []

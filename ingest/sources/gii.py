@@ -43,6 +43,8 @@ _PARAGRAPH_ENBEZ = re.compile(r"§\s*(\d.*)$")
 _ARTICLE_ENBEZ = re.compile(r"Art(?:ikel|\.)?\s*([\dIVXLC].*)$")
 _ARTICLE_DIVISION = re.compile(r"Art(?:ikel|\.)?\s*(\d+[a-z]*|[IVXLC]+)$")
 _COLLAPSED = re.compile(r"(?:\(X{2,}\)\s*)?(?:§§|Art(?:ikel|\.)?)\s*(\S+)\s*(?:bis|und|u\.|,)\s*(?:§|Art\.?)?\s*(\S+)$")
+_BARE_NUMBER = re.compile(r"(\d+[a-z]?)\.?$")
+_WORD = re.compile(r"\w")
 _NOT_REPRODUCED = re.compile(r"\(?X{3,}\)?\s*")
 _ANNEX = re.compile(r"((?:Anlage|Anhang)(?:\s+(?!zu\b)[A-Z]{0,2}[\d.]*[0-9A-Za-z.]*)?)\s*(.*)$")
 _GONE = re.compile(
@@ -182,7 +184,9 @@ def _designation(enbez: str, divisions: Sequence[_Division]) -> tuple[Kind, str,
         own = divisions[-1]
         kind, article, style, _ = _designation(own.name or own.title or "Text", ())
         return kind, article, style, own.title if own.name else None
-    return "part", bare or "Text", "paragraph", None
+    if match := _BARE_NUMBER.match(bare):  # decrees that count "1." and "7a."
+        return "part", f"Nr {match[1]}", "paragraph", None
+    return "part", bare if _WORD.search(bare) else "Text", "paragraph", None
 
 
 def _is_collapsed(enbez: str) -> bool:
