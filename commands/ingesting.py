@@ -1,13 +1,13 @@
 """Re-ingest: plan and write, verify, prune, roll back."""
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 import printing.ingesting as printed
-from backends.embedders import Embedder
 from backends.tables.runs import latest_runs
+from backends.vectors.store import real_name
 from commands.opening import (
     CollectionName,
     DryRun,
@@ -19,15 +19,22 @@ from commands.opening import (
     open_to_plan,
     print_json,
 )
+from ingest.beside import plan_beside
+from ingest.blue_green import reingest_beside
+from ingest.generations import is_behind_alias, refuse_beside
 from ingest.prune import prune as prune_collection
 from ingest.reingest import make_plan
 from ingest.reingest import reingest as reingest_collection
+from ingest.retire import prune_alias
 from ingest.rollback import rollback as rollback_collection
+from ingest.switch_back import switch_back
 from ingest.verify import SAMPLE, SEED
 from ingest.verify import verify as verify_collection
+from normalize.errors import UsageError
 from normalize.laws import LawTable
 from printing.console import progress_bars
 
+REFUSED = 3
 PENDING = 5
 
 app = typer.Typer()
@@ -38,6 +45,10 @@ def reingest(
     context: typer.Context,
     collection: CollectionName,
     manifest: ManifestFile = None,
+    strategy: Annotated[
+        Literal["coexist", "alias"],
+        typer.Option("--strategy", help="Write beside the old points, or build a new collection and switch an alias."),
+    ] = "coexist",
     dry_run: DryRun = False,
     rewrite: Annotated[
         bool, typer.Option("--rewrite", help="Write every payload again (heals what another program changed).")
@@ -47,29 +58,41 @@ def reingest(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Read the documents of a collection and write what the store lacks. Deletes nothing."""
+    """Read the documents of a collection and write what the store lacks. Deletes nothing that was ever served."""
     settings = context.obj.settings
     laws = LawTable.builtin()
+    embedder_for = partial(make_the_embedder, settings)
     pending = False
-
-    def embedder_for(dimension: int | None) -> Embedder:
-        return make_the_embedder(settings, dimension)
-
     if dry_run:
         with open_to_plan(settings) as (store, books), progress_bars() as progress:
             known = manifest_of(settings, books, collection, manifest)
             runs = latest_runs(books, 100, command="reingest") if books is not None else []
-            plan = make_plan(store, collection, known, laws, embedder_for, progress, rewrite_all=rewrite, runs=runs)
-            report, pending = plan.report(), plan.pending
+            if strategy == "alias":
+                beside = plan_beside(store, collection, known, laws, embedder_for, progress, rebuild=rewrite, runs=runs)
+                report, pending = beside.report(), beside.pending
+            else:
+                refuse_beside(store, collection)
+                name = real_name(store, collection)
+                plan = make_plan(store, name, known, laws, embedder_for, progress, rewrite_all=rewrite, runs=runs)
+                report, pending = plan.report(), plan.pending
     else:
         with open_stores(settings) as (store, tables), progress_bars() as progress:
             known = manifest_of(settings, tables, collection, manifest)
-            report = reingest_collection(
-                store, tables, collection, known, laws, embedder_for, progress, rewrite_all=rewrite
-            )
+            if strategy == "alias":
+                report = reingest_beside(
+                    store, tables, collection, known, laws, embedder_for, progress, rebuild=rewrite
+                )
+            else:
+                refuse_beside(store, collection)
+                name = real_name(store, collection)
+                report = reingest_collection(
+                    store, tables, name, known, laws, embedder_for, progress, rewrite_all=rewrite
+                )
     print_json(report) if as_json else printed.print_plan(report, dry_run=dry_run)
     if dry_run and exit_code and pending:
         raise typer.Exit(PENDING)
+    if report.get("verified") is False:
+        raise typer.Exit(REFUSED)
 
 
 @app.command()
@@ -89,13 +112,13 @@ def verify(
     with open_stores(settings) as (store, tables), progress_bars() as progress:
         known = manifest_of(settings, tables, collection, manifest)
         report = verify_collection(
-            store, tables, collection, known, LawTable.builtin(),
+            store, tables, real_name(store, collection), known, LawTable.builtin(),
             sample=sample, seed=seed, write_receipt=not dry_run, progress=progress,
             embedder_for=partial(make_the_embedder, settings),
         )  # fmt: skip
     print_json(report) if as_json else printed.print_verdict(report)
     if not report["ok"]:
-        raise typer.Exit(3)
+        raise typer.Exit(REFUSED)
 
 
 @app.command()
@@ -114,8 +137,10 @@ def prune(
     ratio = settings.max_delete_ratio if max_delete_ratio is None else max_delete_ratio
     with open_stores(settings) as (store, tables), progress_bars() as progress:
         known = manifest_of(settings, tables, collection, manifest)
-        report = prune_collection(
-            store, tables, collection, known, LawTable.builtin(), settings.home / "backups",
+        behind = is_behind_alias(store, collection)
+        report = (prune_alias if behind else prune_collection)(
+            store, tables, collection if behind else real_name(store, collection), known, LawTable.builtin(),
+            settings.home / "backups",
             max_delete_ratio=ratio, dry_run=dry_run, progress=progress,
             embedder_for=partial(make_the_embedder, settings),
         )  # fmt: skip
@@ -130,10 +155,16 @@ def rollback(
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Put the points back that a prune deleted, vectors included. Deletes nothing."""
+    """Put the points back that a prune deleted, or switch an alias back to the collection before. Deletes nothing."""
     settings = context.obj.settings
+    backups = settings.home / "backups"
     with open_stores(settings) as (store, tables), progress_bars() as progress:
-        report = rollback_collection(
-            store, tables, collection, settings.home / "backups", run=run, dry_run=dry_run, progress=progress
-        )
+        if is_behind_alias(store, collection):
+            if run is not None:
+                raise UsageError(f"'{collection}' is an alias, which goes back one collection: leave --run out.")
+            report = switch_back(store, tables, collection, backups, dry_run=dry_run, progress=progress)
+        else:
+            report = rollback_collection(
+                store, tables, real_name(store, collection), backups, run=run, dry_run=dry_run, progress=progress
+            )
     print_json(report) if as_json else printed.print_rolled_back(report, dry_run=dry_run)

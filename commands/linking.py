@@ -9,6 +9,7 @@ import typer
 import printing.linking as printed
 from backends.chat import Chat
 from backends.tables.runs import document_states
+from backends.vectors.store import real_name, served
 from commands.opening import DryRun, JsonFlag, make_the_embedder, open_stores, open_the_tables, print_json
 from normalize.errors import UsageError
 from relink.chunks import read_chunks
@@ -70,11 +71,11 @@ def relink(
     )
     chat = _chat(settings) if "llm" in options.tiers else None
     with open_stores(settings) as (store, tables), ExitStack() as stack:
-        names = collection or store.collections()
+        names = collection or served(store)
         if not names:
             raise UsageError("There is no collection to link to: run 'fundstelle reingest' first.")
         current = {
-            name: {document_id: s.document_version for document_id, s in document_states(tables, name).items()}
+            name: {key: s.document_version for key, s in document_states(tables, real_name(store, name)).items()}
             for name in names
         }
         more: list[Tier] = []

@@ -16,7 +16,7 @@ from backends.tables.mapping import ControlColumns
 from backends.tables.runs import latest_runs
 from backends.tables.upgrade import is_current
 from backends.vectors import open_store
-from backends.vectors.store import VectorStore
+from backends.vectors.store import VectorStore, served
 from ingest.manifest import Manifest, read_manifest
 from normalize.errors import UsageError
 from settings import LoadedSettings, Settings
@@ -126,8 +126,8 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def only_collection(store: VectorStore) -> str:
-    """Return the name of the only collection. Raises UsageError if there is none or more than one."""
-    names = store.collections()
+    """Return the name of the only collection, or its alias. Raises UsageError if there is none or more than one."""
+    names = served(store)
     if len(names) != 1:
         known = ", ".join(names) or "none"
         raise UsageError(f"Name the collection with --collection; there are: {known}.")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import printing.reviewing as printed
+from backends.vectors.store import served
 from commands.opening import DryRun, JsonFlag, open_stores, open_the_tables, print_json
 from normalize.errors import SourceError, UsageError
 from relink.controls import read_lines
@@ -50,7 +51,7 @@ def review_export(
         if name not in OUTCOMES:
             raise UsageError(f"There is no outcome '{name}' to review; choose from {', '.join(OUTCOMES)}.")
     with open_stores(context.obj.settings) as (store, tables):
-        names = collection or store.collections()
+        names = collection or served(store)
         items = review_items(tables, store, names, outcomes=outcome or QUEUE, limit=limit)
         if kind == "html":
             text = review_page(items, link_report(tables))
@@ -87,7 +88,7 @@ def review_import(
         except UnicodeDecodeError:
             raise SourceError(f"{file} is not UTF-8; nothing was imported, save it as CSV UTF-8.") from None
     with open_stores(context.obj.settings) as (store, tables):
-        names = collection or store.collections()
+        names = collection or served(store)
         report = import_decisions(tables, store, names, lines, str(file), reviewer=reviewer, dry_run=dry_run).as_dict()
     print_json(report) if as_json else printed.print_imported(report, dry_run=dry_run)
     if report["refused"]:

@@ -20,6 +20,7 @@ def until_certain(
     act: Callable[[Sequence[Item]], None],
     still_to_do: Callable[[Sequence[Item]], Sequence[Item]],
     what: str,
+    things: str = "points",
 ) -> None:
     """Call `act` with the items, read back with `still_to_do`, and act again on what it returns.
 
@@ -42,6 +43,6 @@ def until_certain(
         if problem is not None and (attempt == ATTEMPTS - 1 or not isinstance(problem, UnknownOutcomeError)):
             raise problem
     raise StoreError(
-        f"The store says it is done, but {len(waiting)} of {len(items)} points are not {what}: look at the store, then "
-        "run again."
+        f"The store says it is done, but {len(waiting)} of {len(items)} {things} are not {what}: look at the store, "
+        "then run again."
     )

@@ -80,7 +80,7 @@ def plan_document(expected: Expected, stored: Sequence[PointSketch], *, rewrite_
     old = [point for point in stored if str(point.id) not in wanted]
     missing = [point for point in expected.points if str(point.id) not in present]
     kept = [point for point in expected.points if str(point.id) in present]
-    stale = [point for point in kept if _seen_by_vectors(point) != _seen_by_vectors(present[str(point.id)])]
+    stale = [point for point in kept if seen_by_vectors(point) != seen_by_vectors(present[str(point.id)])]
     changed = [point.name for point in stale]
     stale_ids = {str(point.id) for point in stale}
 
@@ -127,7 +127,8 @@ def _by_norm(points: Iterable[PointSketch]) -> dict[Norm, list[PointSketch]]:
     return dict(norms)
 
 
-def _seen_by_vectors(point: PointSketch) -> tuple[object, ...]:
+def seen_by_vectors(point: PointSketch) -> tuple[object, ...]:
+    """Return what of a whole Absatz its vectors depend on; points that agree in it have the same ones."""
     return point.label, point.header, point.chunk_hash, point.rules
 
 
@@ -136,4 +137,4 @@ def _same_vectors(new: PointSketch, old: PointSketch) -> bool:
 
     Vectors see label, heading and text; a piece of a split Absatz also sees its stem, so pieces are embedded anew.
     """
-    return new.sub is None and old.sub is None and old.is_contract and _seen_by_vectors(new) == _seen_by_vectors(old)
+    return new.sub is None and old.sub is None and old.is_contract and seen_by_vectors(new) == seen_by_vectors(old)

@@ -5,14 +5,14 @@ since `verify` all refuse. Points of documents that are not in the manifest are 
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from backends.tables.connect import Tables
 from backends.tables.locks import collection_lock
 from backends.tables.runs import document_states, finish_run, latest_receipt, set_document_states, start_run
-from backends.vectors.store import PointId, Record, VectorStore, in_batches
+from backends.vectors.store import Collection, PointId, Record, VectorStore, in_batches
 from ingest.backup import write_backup
 from ingest.certain import until_certain
 from ingest.checks import Evidence, check_present, check_same, check_texts, gather_evidence
@@ -49,13 +49,13 @@ def prune(
     Raises GateError (no receipt, receipt out of date, too much to delete), LockedError, StoreError.
     """
     if dry_run:
-        evidence = _checked_evidence(
+        evidence = _evidence_to_delete(
             store, tables, collection, manifest, laws, max_delete_ratio, progress, embedder_for
         )
         return _report(collection, evidence, deleted=0, backup=None, run_id=None, seconds={})
     with collection_lock(tables, collection) as lock:
         started = time.perf_counter()
-        evidence = _checked_evidence(
+        evidence = _evidence_to_delete(
             store, tables, collection, manifest, laws, max_delete_ratio, progress, embedder_for
         )
         old = [point for points in evidence.old.values() for point in points]
@@ -93,7 +93,7 @@ def prune(
         return _report(collection, evidence, deleted=len(old), backup=backup, run_id=run_id, seconds=seconds)
 
 
-def _checked_evidence(
+def _evidence_to_delete(
     store: VectorStore,
     tables: Tables,
     collection: str,
@@ -103,23 +103,59 @@ def _checked_evidence(
     progress: Progress,
     embedder_for: EmbedderFor | None,
 ) -> Evidence:
-    """Compute everything anew and hold it against the receipt; refuse where they differ."""
-    receipt = latest_receipt(tables, collection)
-    if receipt is None:
-        raise GateError(
-            f"Collection '{collection}' has no receipt: run 'fundstelle verify --collection {collection}' first; "
-            "nothing was deleted."
-        )
+    """Return the evidence, checked against the receipt, if what is old may be deleted."""
+    evidence = checked_evidence(store, tables, collection, manifest, laws, progress, embedder_for)
     about = store.describe(collection)
-    if about is not None and about.others:
+    if about is not None:
+        refuse_others(about)
+    old = sum(len(points) for points in evidence.old.values())
+    total = old + len(evidence.claims.unclaimed) + sum(len(points) for points in evidence.current.values())
+    refuse_too_many(old, total, max_delete_ratio)
+    return evidence
+
+
+def refuse_others(about: Collection) -> None:
+    """Raise GateError for a collection with vectors that a backup would not hold."""
+    if about.others:
         raise GateError(
-            f"Collection '{collection}' has further vectors ({', '.join(about.others)}) that a backup would not hold: "
+            f"Collection '{about.name}' has further vectors ({', '.join(about.others)}) that a backup would not hold: "
             "nothing was deleted, move the old points out by hand."
         )
+
+
+def refuse_too_many(old: int, total: int, max_delete_ratio: float) -> None:
+    """Raise GateError if deleting `old` of `total` points is more than the allowed share."""
+    if total and old / total > max_delete_ratio:
+        raise GateError(
+            f"{old} of {total} points ({old / total:.0%}) would be deleted, more than the allowed "
+            f"{max_delete_ratio:.0%}: if that is right, raise --max-delete-ratio; nothing was deleted."
+        )
+
+
+def checked_evidence(
+    store: VectorStore,
+    tables: Tables,
+    collection: str,
+    manifest: Manifest,
+    laws: LawTable,
+    progress: Progress = no_progress,
+    embedder_for: EmbedderFor | None = None,
+    *,
+    called: str | None = None,
+) -> Evidence:
+    """Compute everything anew and hold it against the receipt; raises GateError where they differ.
+
+    `called` is the name that operators know the collection by, where it is another (its alias).
+    """
+    verify_it = f"run 'fundstelle verify --collection {called or collection}'"
+    receipt = latest_receipt(tables, collection)
+    if receipt is None:
+        raise GateError(f"Collection '{collection}' has no receipt: {verify_it} first; nothing was deleted.")
+    about = store.describe(collection)
     tokens = held_limit(about, collection, embedder_for) if about is not None else None
     found = survey(manifest, laws, nothing, progress, tokens=tokens)
     evidence = gather_evidence(store, collection, found.expected, found.skipped)
-    again = f"run 'fundstelle verify --collection {collection}' again; nothing was deleted."
+    again = f"{verify_it} again; nothing was deleted."
     for check in (check_present(evidence), check_same(evidence), check_texts(store, collection, evidence, progress)):
         if check.failed:
             raise GateError(f"{check.failed} chunks fail '{check.name}' (first: {check.examples[0]}): {again}")
@@ -128,30 +164,25 @@ def _checked_evidence(
         changed = sorted(k for k, v in now.items() if then.get(k) != v)
         changed += sorted(set(then) - set(now))
         raise GateError(f"Sources or store have changed since the receipt (first: {changed[0]}): {again}")
-    old = sum(len(points) for points in evidence.old.values())
-    total = old + len(evidence.claims.unclaimed) + sum(len(points) for points in evidence.current.values())
-    if total and old / total > max_delete_ratio:
-        raise GateError(
-            f"{old} of {total} points ({old / total:.0%}) would be deleted, more than the allowed "
-            f"{max_delete_ratio:.0%}: "
-            "if that is right, raise --max-delete-ratio; nothing was deleted."
-        )
     return evidence
 
 
 def _back_up(store: VectorStore, collection: str, old: Sequence[PointSketch], path: Path, progress: Progress) -> None:
-    seen = 0
-
     def records() -> Iterator[Record]:
-        nonlocal seen
         for ids in in_batches((point.id for point in old), _BATCH):
             yield from store.retrieve(collection, ids, payload=True, vectors=True)
-            seen += len(ids)
-            progress("backing up", seen, len(old))
 
-    saved = write_backup(path, records())
+    saved = write_backup(path, shown(records(), len(old), progress))
     if saved != len(old):
         raise StoreError(f"Only {saved} of {len(old)} old points could be read for the backup: nothing was deleted.")
+
+
+def shown(records: Iterable[Record], total: int, progress: Progress) -> Iterator[Record]:
+    """Yield the records and show how far it is."""
+    for seen, record in enumerate(records, 1):
+        yield record
+        if seen % _BATCH == 0 or seen == total:
+            progress("backing up", seen, total)
 
 
 def _delete(store: VectorStore, collection: str, old: Sequence[PointSketch], progress: Progress) -> None:

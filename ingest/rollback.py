@@ -31,7 +31,7 @@ def rollback(
 
     Raises UsageError (no such backup), GateError (the collection cannot take the vectors), LockedError, StoreError.
     """
-    backup = _find(backups / collection, run)
+    backup = find_backup(backups / collection, run)
     total = sum(1 for _ in read_backup(backup))
     report = {"collection": collection, "backup": str(backup), "points": total, "restored": 0, "kept": 0, "seconds": {}}
     about = store.describe(collection)
@@ -43,15 +43,7 @@ def rollback(
         started = time.perf_counter()
         run_id = start_run(tables, "rollback", collection, {"backup": str(backup), "points": total})
         try:
-            done = seen = 0
-            restored: set[str] = set()
-            for batch in in_batches(read_backup(backup), _BATCH):
-                absent = _absent(store, collection, batch)
-                _put_back(store, collection, [_point(record, about.layout.dimension, backup) for record in absent])
-                restored.update(str(record.payload.get("document_id")) for record in batch)
-                seen += len(batch)
-                done += len(absent)
-                progress("restoring", seen, total)
+            done, restored = put_back(store, collection, about.layout.dimension, backup, total, progress)
         except FundstelleError as error:
             finish_run(tables, run_id, "failed", {"error": str(error)})
             raise
@@ -59,6 +51,22 @@ def rollback(
         seconds = {"restore": round(time.perf_counter() - started, 3)}
         finish_run(tables, run_id, "done", {"restored": done, "seconds": seconds})
         return report | {"restored": done, "kept": total - done, "seconds": seconds, "run": run_id}
+
+
+def put_back(
+    store: VectorStore, collection: str, dimension: int, backup: Path, total: int, progress: Progress
+) -> tuple[int, set[str]]:
+    """Put back the points of a backup that are not there; return how many, and all documents of the backup."""
+    done = seen = 0
+    documents: set[str] = set()
+    for batch in in_batches(read_backup(backup), _BATCH):
+        absent = _absent(store, collection, batch)
+        _put_back(store, collection, [_point(record, dimension, backup) for record in absent])
+        documents.update(str(record.payload.get("document_id")) for record in batch)
+        seen += len(batch)
+        done += len(absent)
+        progress("restoring", seen, total)
+    return done, documents
 
 
 def _book(tables: Tables, collection: str, run_id: int, restored: set[str]) -> None:
@@ -87,7 +95,8 @@ def _put_back(store: VectorStore, collection: str, points: Sequence[Point]) -> N
     until_certain(points, lambda sent: store.upsert(collection, sent), missing, f"back in collection '{collection}'")
 
 
-def _find(folder: Path, run: int | None) -> Path:
+def find_backup(folder: Path, run: int | None = None) -> Path:
+    """Return the backup of a prune run, or the last one; raises UsageError if there is none."""
     found = sorted(folder.glob("run-*.jsonl.zst"))
     if run is not None:
         found = [path for path in found if path.name == f"run-{run:06d}.jsonl.zst"]

@@ -103,16 +103,20 @@ def _write_receipt(
     tables: Tables, collection: str, receipt: dict[str, Any], evidence: Evidence, manifest: Manifest
 ) -> str:
     """Keep the receipt (once, however often the same state is verified) and book the documents as verified."""
-    if latest_receipt(tables, collection) != receipt:
+    known = document_states(tables, collection)
+    states = {}
+    for document in evidence.expected:
+        name, now = document.names.document_id, (document.version, "verified", len(document.points))
+        before = known.get(name)
+        pruned = before is not None and before.state == "pruned" and before.document_version == document.version
+        if pruned and not evidence.old[name]:
+            continue
+        if before is None or (before.document_version, before.state, before.chunks) != now:
+            states[name] = now
+    if states or latest_receipt(tables, collection) != receipt:
         run_id = start_run(tables, "verify", collection, {"manifest": str(manifest.path.resolve())})
-        save_receipt(tables, collection, receipt)
-        known = document_states(tables, collection)
-        states = {}
-        for document in evidence.expected:
-            before = known.get(document.names.document_id)
-            pruned = before is not None and before.state == "pruned" and before.document_version == document.version
-            if not (pruned and not evidence.old[document.names.document_id]):
-                states[document.names.document_id] = (document.version, "verified", len(document.points))
         set_document_states(tables, collection, run_id, states)
+        if latest_receipt(tables, collection) != receipt:
+            save_receipt(tables, collection, receipt)
         finish_run(tables, run_id, "done", {"receipt": receipt["digest"]})
     return str(receipt["digest"])

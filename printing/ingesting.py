@@ -53,9 +53,31 @@ def print_plan(report: Mapping[str, Any], *, dry_run: bool) -> None:
         )
     if dry_run and totals["to_write"]:
         out.print(_takes(report["takes"], totals["to_write"] - totals["vectors_reused"]))
-    if totals["old_points"] and not dry_run:
+    if report.get("strategy") == "alias":
+        _print_alias(out, report, dry_run=dry_run)
+    elif totals["old_points"] and not dry_run:
         out.print(f"{totals['old_points']:,} old points stay until 'verify' has passed and 'prune' deletes them.")
     out.print(f"Time: {seconds(report['seconds'])}")
+
+
+def _print_alias(out: Console, report: Mapping[str, Any], *, dry_run: bool) -> None:
+    """Print what happens, or happened, to the alias."""
+    name, built = report["collection"], report["builds"]
+    if built is None:
+        return
+    carried = f", {report['carried']:,} points of no document carried over" if report["carried"] else ""
+    if dry_run:
+        out.print(f"Would build '{built}'{carried}, verify it and let '{name}' stand for it.")
+    elif report["verified"]:
+        before = f"'{report['served']}' stays for 'rollback' until 'prune'." if report["served"] else ""
+        out.print(
+            f"'{name}' stands for '{built}' now{carried}; verified, receipt {report['receipt']}. {before}".rstrip()
+        )
+    else:
+        for check in report["checks"]:
+            for example in check["examples"]:
+                out.print(f"  {check['name']}: {example}")
+        out.print(f"NOT verified: '{name}' was not switched to '{built}'. Run again with --rewrite.")
 
 
 def _takes(takes: Mapping[str, Any], vectors: int) -> str:
@@ -106,6 +128,8 @@ def print_verdict(report: Mapping[str, Any]) -> None:
 def print_pruned(report: Mapping[str, Any], *, dry_run: bool) -> None:
     """Print what prune deleted, or would delete."""
     out = console()
+    if report.get("collections"):
+        out.print(table(("collection served before", "points"), list(report["collections"].items())))
     if report["documents"]:
         out.print(table(("document", "old points"), list(report["documents"].items())[:MANY_DOCUMENTS]))
     _print_unclaimed(out, report["unclaimed"])
@@ -125,7 +149,13 @@ def print_pruned(report: Mapping[str, Any], *, dry_run: bool) -> None:
 def print_rolled_back(report: Mapping[str, Any], *, dry_run: bool) -> None:
     """Print what a rollback put back."""
     out = console()
-    if dry_run:
+    if report.get("strategy") == "alias":
+        restored = f" ({report['restored']:,} points put back from {report['backup']})" if report["restored"] else ""
+        does = "Would let" if dry_run else "Let"
+        out.print(
+            f"{does} '{report['collection']}' stand for '{report['to']}' again instead of '{report['from']}'{restored}."
+        )
+    elif dry_run:
         out.print(f"Would put back {report['points']:,} points from {report['backup']}. Nothing was written.")
     else:
         out.print(f"Put back {report['restored']:,} points into '{report['collection']}' from {report['backup']}.")

@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 CURRENT_VERSIONS = "current_versions"
 """Metadata of a collection: document id → version, of documents that still have points of an older version too."""
 
+GENERATION = "generation"
+"""Metadata of a collection that was built to stand behind an alias: of which alias, before it, and how far it is."""
+
 PointId = str | int
 Floats = NDArray[np.float32]
 IndexKind = Literal["keyword", "integer", "bool"]
@@ -233,6 +236,23 @@ class VectorStore(Protocol):
 def real_name(store: VectorStore, name: str) -> str:
     """Return the collection that a name stands for: that of the alias, or the name itself."""
     return store.aliases().get(name, name)
+
+
+def served(store: VectorStore) -> list[str]:
+    """Return the names to read where none is given, sorted: each collection once, by its alias where it has one.
+
+    What stands behind no alias but was built for one (a draft, the one before) is left out: it is another version.
+    """
+    by_collection: dict[str, str] = {}
+    for alias, collection in store.aliases().items():
+        by_collection.setdefault(collection, alias)
+    names = []
+    for name in store.collections():
+        if name in by_collection:
+            names.append(by_collection[name])
+        elif (about := store.describe(name)) is not None and GENERATION not in about.metadata:
+            names.append(name)
+    return sorted(names)
 
 
 def in_batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
