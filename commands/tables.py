@@ -1,4 +1,4 @@
-"""The database: its tables, and the controls in and out of it."""
+"""The database: its tables, the controls in and out of it, and the ledger of processed chunks."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,14 +7,20 @@ import typer
 
 import printing.tables as printed
 from backends.tables.upgrade import upgrade
-from commands.opening import JsonFlag, open_the_tables, print_json
+from commands.opening import CollectionName, DryRun, JsonFlag, open_stores, open_the_tables, print_json
+from ingest.ledger import check_ledger, rebuild_ledger
+from printing.console import progress_bars
 from relink.controls import export_controls, import_controls, read_lines
+
+REFUSED = 3
 
 app = typer.Typer()
 db = typer.Typer(no_args_is_help=True, help="The database: create and upgrade the tables.")
 controls = typer.Typer(no_args_is_help=True, help="The controls: bring them in, bring them out.")
 app.add_typer(db, name="db")
 app.add_typer(controls, name="controls")
+ledger = typer.Typer(no_args_is_help=True, help="The ledger of processed chunks: does it say what the store holds?")
+app.add_typer(ledger, name="ledger")
 
 
 @db.command("upgrade")
@@ -49,3 +55,31 @@ def controls_export(context: typer.Context, as_json: JsonFlag = False) -> None:
                 print_json(row)
         else:
             printed.print_controls(rows)
+
+
+@ledger.command("check")
+def ledger_check(context: typer.Context, collection: CollectionName, as_json: JsonFlag = False) -> None:
+    """Compare the ledger with the store both ways; exit 3 if they differ. Changes nothing."""
+    with open_stores(context.obj.settings) as (store, tables), progress_bars() as progress:
+        report = check_ledger(store, tables, collection, progress)
+    print_json(report) if as_json else printed.print_ledger(report)
+    if not report["agrees"]:
+        raise typer.Exit(REFUSED)
+
+
+@ledger.command("rebuild")
+def ledger_rebuild(
+    context: typer.Context,
+    collection: CollectionName,
+    max_delete_ratio: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Refuse to remove a larger share of the ledger's rows.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make the ledger say what the store holds: every chunk in it counts as processed, nothing else does."""
+    settings = context.obj.settings
+    ratio = settings.max_delete_ratio if max_delete_ratio is None else max_delete_ratio
+    with open_stores(settings) as (store, tables), progress_bars() as progress:
+        report = rebuild_ledger(store, tables, collection, max_delete_ratio=ratio, dry_run=dry_run, progress=progress)
+    print_json(report) if as_json else printed.print_rebuilt(report, dry_run=dry_run)

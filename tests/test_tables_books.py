@@ -1,4 +1,4 @@
-"""The books on real Postgres: runs, document states, receipts, the ledger, and the locks."""
+"""The books on real Postgres: runs, document states, receipts, and the locks."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,6 @@ import pytest
 import sqlalchemy as sa
 
 from backends.tables.connect import Tables
-from backends.tables.ledger import ledger_add, ledger_remove, ledger_rows
 from backends.tables.locks import collection_lock, lock_key, relink_lock
 from backends.tables.runs import (
     DocumentState,
@@ -58,30 +57,6 @@ def test_the_newest_receipt_of_the_collection_counts(tables: Tables) -> None:
     save_receipt(tables, "other", {"points": 3})
     assert second > first
     assert latest_receipt(tables, "law") == {"points": 2, "ratio": 0.5, "none": None}
-
-
-def test_ledger_rows_are_single_and_belong_to_a_collection_and_version(tables: Tables) -> None:
-    rows = [("h1", "v1"), ("h1", "v2"), ("h2", "v1"), ("h2", "v1")]
-    assert ledger_add(tables, "law", rows) == 3, "a row given twice is one row"
-    assert ledger_add(tables, "law", iter(rows)) == 0, "adding again changes nothing"
-    assert ledger_add(tables, "other", rows[:1]) == 1
-    assert ledger_remove(tables, "law", [("h1", "v1"), ("h9", "v1")]) == 1, "only that version"
-    assert ledger_rows(tables, "law") == {("h1", "v2"), ("h2", "v1")}
-    assert ledger_rows(tables, "other") == {("h1", "v1")}
-    assert ledger_rows(tables, "none") == set()
-
-
-def test_ledger_of_a_platform_without_a_unique_index(empty_tables: Tables) -> None:
-    with empty_tables.begin() as connection:
-        connection.execute(
-            sa.text(
-                "CREATE SCHEMA compliance; CREATE TABLE compliance.canonical_processed_chunks "
-                "(id bigserial, chunk_hash varchar(64), collection varchar(99), document_version varchar(50))"
-            )
-        )
-    assert ledger_add(empty_tables, "law", [("h1", "v1")]) == 1
-    assert ledger_add(empty_tables, "law", [("h1", "v1"), ("h2", "v1")]) == 1
-    assert ledger_rows(empty_tables, "law") == {("h1", "v1"), ("h2", "v1")}
 
 
 def test_a_collection_has_one_writer(tables: Tables, database_url: str, open_database: Callable[..., Tables]) -> None:
