@@ -1,7 +1,7 @@
 """The text of an EUR-Lex page for the proof of conservation, cut by rules; a walk of its own, not the reader's.
 
-Pages of the Official Journal and consolidated pages say by class what a paragraph is. Of proposals and old pages
-without classes only a reader's guess would tell heading from text, so that there is nothing to check it against.
+Pages of the Official Journal and consolidated pages say by class what a paragraph is; for proposals and old pages
+without classes see `conservation_lines`.
 """
 
 import re
@@ -12,7 +12,7 @@ from lxml import html
 
 from ingest.conservation import Stretch
 
-_MEASURED: Final = re.compile(rb"""class=["'][^"']*\b(?:oj-)?(?:ti-art|title-article-norm)\b""")
+_CLASSES: Final = re.compile(rb"""class=["'][^"']*\b(?:oj-)?(?:ti-art|title-article-norm)\b""")
 _NEVER: Final = frozenset({"head", "script", "style", "title", "img", "nav", "button", "input"})
 _RULES: Final = (
     (re.compile(r"hd-.*|separator|reference|disclaimer|arrow|modref|disp-arrow|efTooltip.*|fa"), "page-head"),
@@ -32,9 +32,9 @@ _NOTE_LINK: Final = re.compile(r"#(?:ntr|ntc|footnote|fn)")
 _NO_LAW: Final = re.compile(r"\s*(?:\d{1,2}\.\d{1,2}\.\d{4}|Done at|Geschehen zu)\b.*", re.DOTALL)
 
 
-def is_measured(data: bytes) -> bool:
-    """Whether a page is of a kind that this walk reads."""
-    return _MEASURED.search(data) is not None
+def has_classes(data: bytes) -> bool:
+    """Whether a page says by class what its paragraphs are."""
+    return _CLASSES.search(data) is not None
 
 
 def page_stretches(root: html.HtmlElement) -> Iterator[Stretch]:

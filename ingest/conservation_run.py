@@ -18,8 +18,11 @@ from ingest.conservation import Conserved, Stretch, conserve
 from ingest.conservation_formex import formex_stretches
 from ingest.conservation_gii import gii_stretches
 from ingest.conservation_legaldocml import legaldocml_stretches
-from ingest.conservation_page import is_measured, page_stretches
+from ingest.conservation_oscal import oscal_stretches
+from ingest.conservation_page import has_classes, page_stretches
+from ingest.conservation_raw import pdf_stretches, plain_page_stretches, text_stretches
 from ingest.sources.detect import read_act
+from ingest.tree import Act
 from normalize.errors import FundstelleError, SourceError
 
 FLOOR: Final = 0.9999
@@ -30,8 +33,8 @@ _AHEAD: Final = 4
 _ARCHIVES: Final = (".tar", ".tar.zst")
 _NOBODY: Final = Document("check", "0000-00-00", "CHECK", "CHECK", None)
 
-# Cuts the bytes of a file into stretches; None if it is of a kind that cannot be checked.
-_Walk = Callable[[bytes], Iterator[Stretch] | None]
+# Cuts the bytes of a file into stretches; for files that do not mark their headings, by what the act took out of them.
+_Walk = Callable[[bytes, Act], Iterator[Stretch]]
 
 Status = Literal["conserved", "faulty", "refused", "unmeasured"]
 
@@ -81,19 +84,19 @@ def check_bytes(name: str, data: bytes, floor: float = FLOOR) -> Checked:
         texts = [chunk.payload["chunk_text"] for chunk in chunk_act(_NOBODY, act.provisions)]
     except FundstelleError as error:
         return Checked(name, None, "refused", reason=str(error))
-    stretches = stretches_of(source_format.name, data)
+    stretches = stretches_of(source_format.name, data, act)
     if stretches is None:
-        reason = f"There is no second way to read this kind of {source_format.name} against which to check its reader."
+        reason = f"There is no second way to read {source_format.name} against which to check its reader."
         return Checked(name, source_format.name, "unmeasured", len(texts), reason)
     conserved = conserve(stretches, texts)
     status: Status = "conserved" if conserved.keeps(floor) else "faulty"
     return Checked(name, source_format.name, status, len(texts), conserved=conserved)
 
 
-def stretches_of(format_name: str, data: bytes) -> Iterator[Stretch] | None:
-    """Return the stretches of a file of a format, None where there is no walk of its own for it."""
+def stretches_of(format_name: str, data: bytes, act: Act) -> Iterator[Stretch] | None:
+    """Return the stretches of a file of a format that gives `act`, None where there is no second way to read it."""
     walk = _WALKS.get(format_name)
-    return walk(data) if walk is not None else None
+    return walk(data, act) if walk is not None else None
 
 
 def check_sources(paths: Sequence[Path], *, floor: float = FLOOR, workers: int = WORKERS) -> Iterator[Checked]:
@@ -150,16 +153,17 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _xml(walk: Callable[[etree._Element], Iterator[Stretch]]) -> _Walk:
-    def stretches(data: bytes) -> Iterator[Stretch]:
+    def stretches(data: bytes, act: Act) -> Iterator[Stretch]:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True)
         return walk(etree.fromstring(data, parser))
 
     return stretches
 
 
-def _page(data: bytes) -> Iterator[Stretch] | None:
-    if not is_measured(data):
-        return None
+def _page(data: bytes, act: Act) -> Iterator[Stretch]:
+    """A page that says by class what a paragraph is has a walk of its own; any other goes by lines."""
+    if not has_classes(data):
+        return plain_page_stretches(data, act)
     parser = html.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
     return page_stretches(html.document_fromstring(data, parser=parser))
 
@@ -169,6 +173,9 @@ _WALKS: Final[dict[str, _Walk]] = {
     "formex": _xml(formex_stretches),
     "legaldocml": _xml(legaldocml_stretches),
     "eurlex_html": _page,
+    "pdf": pdf_stretches,
+    "text": text_stretches,
+    "oscal": lambda data, act: oscal_stretches(data),
 }
 
 

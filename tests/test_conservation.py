@@ -128,15 +128,45 @@ def test_every_legaldocml_file_and_journal_page_of_the_corpus(shared: Path, patt
 
 
 @pytest.mark.corpus
+@pytest.mark.floor
 @pytest.mark.parametrize(
-    "law", ["gii-xml/bdsg_2024-12.xml", "eurlex-en/nis2_32022L2555_EN_formex_L_2022333EN.01008001.xml"]
+    ("pattern", "files"),
+    [
+        ("eurlex-de/*.html", {"conserved": 4}),
+        ("eurlex-de/*/*.md", {"conserved": 46}),
+        ("nist/*.json", {"conserved": 3}),
+        ("pdf/*.pdf", {"conserved": 3, "refused": 2}),  # two whose text layer is garbage
+    ],
+)
+def test_every_page_catalog_print_and_plain_text_of_the_corpus(
+    shared: Path, pattern: str, files: dict[str, int]
+) -> None:
+    paths = sorted((shared / "corpus").glob(pattern))
+    totals, bad = faulty(check_bytes(path.name, path.read_bytes(), FLOORS["worst_file"]) for path in paths)
+    assert totals.files == files, bad
+    assert totals.invented == 0, bad
+    assert totals.lost <= 4, bad  # raised numbers of footnotes in one print, which read as text
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(
+    "law",
+    [
+        "gii-xml/bdsg_2024-12.xml",
+        "eurlex-en/nis2_32022L2555_EN_formex_L_2022333EN.01008001.xml",
+        "eurlex-de/ki-vo-vorschlag_52021PC0206_DE.html",
+        "eurlex-de/nis2_32022L2555_DE_articles-md/art_21.md",
+        "pdf/bgbl-1_2024_17_DE.pdf",
+        "nist/NIST_SP-800-53_rev5_LOW-baseline-resolved-profile_catalog-min_2024.json",
+    ],
 )
 def test_a_reader_that_loses_one_sentence_of_a_real_law_is_caught(shared: Path, law: str) -> None:
     data = (shared / "corpus" / law).read_bytes()
     act, source_format = read_act(data, law)
     texts = [c.payload["chunk_text"] for c in chunk_act(Document("x", "0", "X", "X", None), act.provisions)]
-    stretches = list(stretches_of(source_format.name, data) or ())
+    stretches = list(stretches_of(source_format.name, data, act) or ())
     assert conserve(stretches, texts).faults == ()
+    is_marked = source_format.name in ("gii", "formex")  # what is a number or a heading is marked as such
     rng = random.Random(SEED)
     for _ in range(5):
         victim = rng.randrange(len(texts))
@@ -144,13 +174,15 @@ def test_a_reader_that_loses_one_sentence_of_a_real_law_is_caught(shared: Path, 
         shorter = [*texts[:victim], texts[victim][: middle - 1] + texts[victim][middle + 1 :], *texts[victim + 1 :]]
         gone = len(letters(texts[victim])) - len(letters(shorter[victim]))
         found = conserve(stretches, shorter)
-        assert (found.lost, found.invented) == (gone, 0)
+        assert found.lost >= 1
+        assert (found.lost, found.invented) == (gone, 0) or not is_marked
         swapped = list(texts)
         other = (victim + 1) % len(texts)
         swapped[victim], swapped[other] = swapped[other], swapped[victim]
         assert swapped == texts or conserve(stretches, swapped).faults
         doubled = [*texts[:victim], texts[victim], *texts[victim:]]
-        assert conserve(stretches, doubled).invented == len(letters(texts[victim]))
+        twice = conserve(stretches, doubled).invented - len(letters(texts[victim]))
+        assert twice == 0 or (not is_marked and 0 < twice < 5)  # a number beside it may be counted with it
 
 
 @pytest.mark.corpus

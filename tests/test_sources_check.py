@@ -94,7 +94,7 @@ def test_the_command_prints_json_lines_and_totals(folder: Path) -> None:
 
 def test_a_file_below_the_floor_ends_with_exit_code_3(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The source of this test says more than the reader keeps."""
-    monkeypatch.setitem(run._WALKS, "gii", lambda data: iter([Stretch(WHOLE + " Mehr", None, "§ 1")]))
+    monkeypatch.setitem(run._WALKS, "gii", lambda data, act: iter([Stretch(WHOLE + " Mehr", None, "§ 1")]))
     result = CliRunner().invoke(app, ["sources", "check", str(folder / "a.xml"), "--workers", "1"])
     assert result.exit_code == 3, result.output
     assert "lost in § 1: 4 letters: Mehr" in result.stdout
@@ -102,7 +102,7 @@ def test_a_file_below_the_floor_ends_with_exit_code_3(folder: Path, monkeypatch:
 
 
 def test_the_floor_can_be_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(run._WALKS, "gii", lambda data: iter([Stretch(WHOLE + " x", None, "§ 1")]))
+    monkeypatch.setitem(run._WALKS, "gii", lambda data, act: iter([Stretch(WHOLE + " x", None, "§ 1")]))
     assert CliRunner().invoke(app, ["sources", "check", str(folder / "a.xml"), "--workers", "1"]).exit_code == 3
     lower = ["sources", "check", str(folder / "a.xml"), "--workers", "1", "--floor", "0.9"]
     assert CliRunner().invoke(app, lower).exit_code == 0
