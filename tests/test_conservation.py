@@ -174,7 +174,7 @@ def test_a_reader_that_loses_one_sentence_of_a_real_law_is_caught(shared: Path, 
         shorter = [*texts[:victim], texts[victim][: middle - 1] + texts[victim][middle + 1 :], *texts[victim + 1 :]]
         gone = len(letters(texts[victim])) - len(letters(shorter[victim]))
         found = conserve(stretches, shorter)
-        assert found.lost >= 1
+        assert found.lost >= min(gone, 1)
         assert (found.lost, found.invented) == (gone, 0) or not is_marked
         swapped = list(texts)
         other = (victim + 1) % len(texts)
@@ -182,7 +182,7 @@ def test_a_reader_that_loses_one_sentence_of_a_real_law_is_caught(shared: Path, 
         assert swapped == texts or conserve(stretches, swapped).faults
         doubled = [*texts[:victim], texts[victim], *texts[victim:]]
         twice = conserve(stretches, doubled).invented - len(letters(texts[victim]))
-        assert twice == 0 or (not is_marked and 0 < twice < 5)  # a number beside it may be counted with it
+        assert twice == 0 or (not is_marked and twice > 0)  # numbers beside it may be counted with it
 
 
 @pytest.mark.corpus
