@@ -13,6 +13,8 @@ import sqlalchemy as sa
 from backends.tables.connect import Tables
 from normalize.errors import LockedError, StoreUnavailableError
 
+_NOBODY = "it has just ended"
+
 
 @dataclass(frozen=True, slots=True)
 class Lock:
@@ -48,7 +50,7 @@ def _holder(connection: sa.Connection, key: int) -> str:
         ),
         {"high": (key >> 32) & 0xFFFFFFFF, "low": key & 0xFFFFFFFF},
     ).first()
-    return f"{row[1] or 'a client'}, server process {row[0]}, since {row[2]}" if row else "it has just ended"
+    return f"{row[1] or 'a client'}, server process {row[0]}, since {row[2]}" if row else _NOBODY
 
 
 @contextlib.contextmanager
@@ -70,6 +72,13 @@ def _hold(tables: Tables, name: str) -> Iterator[Lock]:
     finally:
         with contextlib.suppress(sa.exc.SQLAlchemyError):
             connection.close()
+
+
+def is_locked(tables: Tables, collection: str | None) -> bool:
+    """Whether some run holds the lock of a collection (None: of the controls) right now; takes nothing."""
+    name = "the controls" if collection is None else f"collection '{collection}'"
+    with tables.begin() as connection:
+        return _holder(connection, lock_key(name)) != _NOBODY
 
 
 @contextlib.contextmanager

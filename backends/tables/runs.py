@@ -60,8 +60,10 @@ def finish_run(tables: Tables, run_id: int, status: str, summary: Mapping[str, A
         )
 
 
-def latest_runs(tables: Tables, limit: int = 10, *, command: str | None = None) -> list[Run]:
-    """Return the last runs, newest first."""
+def latest_runs(
+    tables: Tables, limit: int = 10, *, command: str | None = None, collection: str | None = None
+) -> list[Run]:
+    """Return the last runs (of a command, on a collection), newest first."""
     query = sa.select(
         runs.c.run_id,
         runs.c.command,
@@ -74,6 +76,8 @@ def latest_runs(tables: Tables, limit: int = 10, *, command: str | None = None) 
     )
     if command is not None:
         query = query.where(runs.c.command == command)
+    if collection is not None:
+        query = query.where(runs.c.collection == collection)
     with tables.begin() as connection:
         return [Run(*row) for row in connection.execute(query.order_by(runs.c.run_id.desc()).limit(limit))]
 
@@ -114,6 +118,12 @@ def document_states(tables: Tables, collection: str) -> dict[str, DocumentState]
     return {str(row[0]): DocumentState(*row[1:]) for row in sorted(rows, key=lambda row: str(row[0]))}
 
 
+def booked_collections(tables: Tables) -> list[str]:
+    """Return the names of all collections that have documents in the books, sorted."""
+    with tables.begin() as connection:
+        return sorted(str(name) for name in connection.execute(sa.select(documents.c.collection).distinct()).scalars())
+
+
 def forget_documents(tables: Tables, collection: str, document_ids: list[str]) -> int:
     """Remove documents from the books of a collection (they left the manifest and were pruned)."""
     where = sa.and_(documents.c.collection == collection, documents.c.document_id.in_(document_ids))
@@ -143,4 +153,12 @@ def latest_receipt(tables: Tables, collection: str) -> dict[str, Any] | None:
     )
     with tables.begin() as connection:
         found: dict[str, Any] | None = connection.execute(query).scalar_one_or_none()
+    return found
+
+
+def receipt_time(tables: Tables, collection: str) -> datetime | None:
+    """Return when the newest receipt of a collection was given, or None."""
+    query = sa.select(sa.func.max(receipts.c.created_at)).where(receipts.c.collection == collection)
+    with tables.begin() as connection:
+        found: datetime | None = connection.execute(query).scalar_one_or_none()
     return found
