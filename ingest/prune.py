@@ -17,6 +17,7 @@ from ingest.backup import write_backup
 from ingest.certain import until_certain
 from ingest.checks import Evidence, check_present, check_same, check_texts, gather_evidence
 from ingest.current import set_current
+from ingest.deleted import backup_of, with_deleted
 from ingest.gather import Progress, no_progress, nothing, survey
 from ingest.manifest import Manifest
 from ingest.receipt import receipt_documents
@@ -50,13 +51,13 @@ def prune(
     """
     if dry_run:
         evidence = _evidence_to_delete(
-            store, tables, collection, manifest, laws, max_delete_ratio, progress, embedder_for
+            store, tables, collection, manifest, laws, backups, max_delete_ratio, progress, embedder_for
         )
         return _report(collection, evidence, deleted=0, backup=None, run_id=None, seconds={})
     with collection_lock(tables, collection) as lock:
         started = time.perf_counter()
         evidence = _evidence_to_delete(
-            store, tables, collection, manifest, laws, max_delete_ratio, progress, embedder_for
+            store, tables, collection, manifest, laws, backups, max_delete_ratio, progress, embedder_for
         )
         old = [point for points in evidence.old.values() for point in points]
         checked = time.perf_counter()
@@ -71,9 +72,11 @@ def prune(
                 run_id=None,
                 seconds={"check": round(checked - started, 3)},
             )
-        run_id = start_run(tables, "prune", collection, {"manifest": str(manifest.path.resolve()), "points": len(old)})
+        receipt = latest_receipt(tables, collection) or {}
+        details = {"manifest": str(manifest.path.resolve()), "points": len(old), "receipt": receipt.get("digest")}
+        run_id = start_run(tables, "prune", collection, details)
         try:
-            backup = backups / collection / f"run-{run_id:06d}.jsonl.zst"
+            backup = backup_of(backups, collection, run_id)
             _back_up(store, collection, old, backup, progress)
             saved = time.perf_counter()
             lock.check()
@@ -99,12 +102,13 @@ def _evidence_to_delete(
     collection: str,
     manifest: Manifest,
     laws: LawTable,
+    backups: Path,
     max_delete_ratio: float,
     progress: Progress,
     embedder_for: EmbedderFor | None,
 ) -> Evidence:
     """Return the evidence, checked against the receipt, if what is old may be deleted."""
-    evidence = checked_evidence(store, tables, collection, manifest, laws, progress, embedder_for)
+    evidence = checked_evidence(store, tables, collection, manifest, laws, progress, embedder_for, backups=backups)
     about = store.describe(collection)
     if about is not None:
         refuse_others(about)
@@ -142,10 +146,12 @@ def checked_evidence(
     embedder_for: EmbedderFor | None = None,
     *,
     called: str | None = None,
+    backups: Path | None = None,
 ) -> Evidence:
     """Compute everything anew and hold it against the receipt; raises GateError where they differ.
 
-    `called` is the name that operators know the collection by, where it is another (its alias).
+    `called` is the name that operators know the collection by, where it is another (its alias). Old points that a prune
+    under this receipt has deleted already are accounted for if they are in its backup in `backups`.
     """
     verify_it = f"run 'fundstelle verify --collection {called or collection}'"
     receipt = latest_receipt(tables, collection)
@@ -160,6 +166,8 @@ def checked_evidence(
         if check.failed:
             raise GateError(f"{check.failed} chunks fail '{check.name}' (first: {check.examples[0]}): {again}")
     now, then = receipt_documents(evidence), receipt["documents"]
+    if now != then and backups is not None:
+        now = receipt_documents(with_deleted(tables, collection, receipt, evidence, backups))
     if now != then:
         changed = sorted(k for k, v in now.items() if then.get(k) != v)
         changed += sorted(set(then) - set(now))

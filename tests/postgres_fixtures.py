@@ -72,6 +72,17 @@ def open_database() -> Iterator[Callable[..., Tables]]:
         yield opened
 
 
+@pytest.fixture
+def new_database(postgres_server: Tables, open_database: Callable[..., Tables]) -> Callable[[], tuple[str, Tables]]:
+    """Make fresh databases in which every migration has run: address and open tables of each."""
+
+    def made() -> tuple[str, Tables]:
+        url = _create(postgres_server, f"test_{next(_numbers)}", _TEMPLATE)
+        return url, open_database(url)
+
+    return made
+
+
 @pytest.fixture(scope="session")
 def shared_tables(postgres_server: Tables) -> Iterator[Tables]:
     """The open tables of one migrated database for tests that only read what a fixture wrote."""
