@@ -1,8 +1,11 @@
 """Bring a manifest entry and its file together: who the document is (identity, names) and what it says (provisions)."""
 
 import re
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
 from backends.embedders import TokenLimit
@@ -103,11 +106,32 @@ def _load(entry: Entry, files: Sequence[Path], laws: LawTable, where: str, token
         year=entry.year if entry.year is not None else act.year,
         chunker_version=version,
     )
-    known = (code, short, name, document_id, act.code, act.short, act.celex, *act.names, *entry.aliases)
+    known = (code, short, name, document_id, act.code, act.short, act.celex, *act.names)
     from_table = (law.code, law.short, law.name, *law.aliases) if law is not None else ()
-    aliases = frozenset(alias_key(text) for text in (*known, *from_table) if text)
+    aliases = _aliases(entry, (text for text in (*known, *from_table) if text))
     spellings = tuple(dict.fromkeys(text for text in (act.key, *act.names, *entry.aliases) if text))
     return Loaded(document, act.provisions, Names(document_id, entry.replaces, aliases), spellings, origin, tokens)
+
+
+def _aliases(entry: Entry, known: Iterable[str]) -> frozenset[str]:
+    """Return the names by which a document claims older points, as alias keys.
+
+    A name that several laws bear claims nothing by itself (DESIGN §4: AEG), even if the manifest has only one of them:
+    the points may be of the other one. An operator who writes such a name under `aliases`, or says with `replaces` that
+    this law took the other one's place, has decided it.
+    """
+    explicit = frozenset(alias_key(text) for text in entry.aliases)
+    found = frozenset(alias_key(text) for text in known)
+    if not entry.replaces and not explicit & shared_names():
+        found -= shared_names()
+    return explicit | found
+
+
+@cache
+def shared_names() -> frozenset[str]:
+    """Return the names that several laws bear, as alias keys (ingest/shared_names.toml)."""
+    table = tomllib.loads(resources.files("ingest").joinpath("shared_names.toml").read_text("utf-8"))
+    return frozenset(alias_key(name) for name in (*table["codes"], *table["names"]))
 
 
 def alias_key(text: str) -> str:

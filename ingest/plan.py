@@ -36,6 +36,13 @@ class DocumentPlan:
     reuse: dict[str, PointSketch]
     old: list[PointSketch]
 
+    @property
+    def replaces(self) -> dict[str, int]:
+        """How many of the old points are of another document, whose place this one takes, by its id."""
+        own = self.expected.names.document_id
+        others = Counter(p.document_id for p in self.old if p.is_contract and p.document_id != own)
+        return {str(document_id): count for document_id, count in sorted(others.items(), key=str)}
+
     def summary(self) -> dict[str, Any]:
         """Return the plan as counts and a few examples."""
         return {
@@ -52,6 +59,7 @@ class DocumentPlan:
             "to_rewrite": len(self.rewrite),
             "vectors_reused": len(self.reuse),
             "old_points": len(self.old),
+            "replaces": self.replaces,
             "examples": {
                 "new": _examples(self.new),
                 "changed": _examples(self.changed),

@@ -26,6 +26,9 @@ def print_plan(report: Mapping[str, Any], *, dry_run: bool) -> None:
     if documents and (idle := len(report["documents"]) - len(documents)):
         out.print(f"{idle:,} of the documents need nothing.")
     for document in shown:
+        for replaced, count in document["replaces"].items():
+            name = f"{document['regulation_code']} ({document['document_id']})"
+            out.print(f"  {name} takes the place of {replaced}, which has {count:,} points.")
         for kind in ("obsolete", "changed", "new"):
             examples = document["examples"][kind]
             if document["old_points"] and examples:
