@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := normalize ingest relink retrieve backends migrations commands printing cli.py settings.py tests benchmarks examples
 
-.PHONY: demo test floors lint lock clean install
+.PHONY: demo test nightly floors lint lock clean install
 
 install: $(VENV)/.installed
 
@@ -19,6 +19,10 @@ demo: install
 
 test: install
 	$(BIN)/python -m pytest -n 2 -m "not floor"
+
+# What `make test` does by samples, in full: more than 200 kills, all federal law.
+nightly: install
+	FUNDSTELLE_NIGHTLY=1 $(BIN)/python -m pytest -n 2
 
 floors: install
 	$(BIN)/python -m pytest -m floor

@@ -73,14 +73,25 @@ def open_database() -> Iterator[Callable[..., Tables]]:
 
 
 @pytest.fixture
-def new_database(postgres_server: Tables, open_database: Callable[..., Tables]) -> Callable[[], tuple[str, Tables]]:
-    """Make fresh databases in which every migration has run: address and open tables of each."""
+def new_database(postgres_server: Tables) -> Iterator[Callable[[], tuple[str, Tables]]]:
+    """Make fresh databases in which every migration has run, one at a time: an earlier one is closed and dropped.
 
-    def made() -> tuple[str, Tables]:
-        url = _create(postgres_server, f"test_{next(_numbers)}", _TEMPLATE)
-        return url, open_database(url)
+    Dropped, since a server with many of them takes long to shut down.
+    """
+    with ExitStack() as stack:
 
-    return made
+        def drop(name: str) -> None:
+            with postgres_server.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.execute(sa.text(f'DROP DATABASE "{name}" WITH (FORCE)'))
+
+        def make() -> tuple[str, Tables]:
+            stack.close()
+            name = f"test_{next(_numbers)}"
+            url = _create(postgres_server, name, _TEMPLATE)
+            stack.callback(drop, name)
+            return url, stack.enter_context(open_tables(home=Path("unused"), database_url=url))
+
+        yield make
 
 
 @pytest.fixture(scope="session")
