@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import anyio
@@ -93,11 +94,13 @@ class Faults:
 
 @dataclass
 class Seen:
-    """One request that arrived."""
+    """One request that arrived; `keys` are those of its JSON object."""
 
     method: str
     path: str
     bytes: int
+    query: str = ""
+    keys: tuple[str, ...] = ()
 
 
 class RefusedError(Exception):
@@ -136,7 +139,7 @@ class QdrantApp:
             await self._control(scope, receive, send)
             return
         body = await _body(receive)
-        self.log.append(Seen(method, path, len(body)))
+        self.log.append(Seen(method, path, len(body), scope["query_string"].decode(), _keys(body)))
         fault = self.faults.take(method, path)
         kind = fault.kind if fault else None
         seconds = fault.seconds if fault else 0.0
@@ -386,12 +389,13 @@ class Server:
 
 
 @contextmanager
-def serve(app: QdrantApp | None = None) -> Iterator[Server]:
-    """Run the app in a thread on a free port of the loopback interface."""
+def serve(app: QdrantApp | None = None, *, certificate: tuple[Path, Path] | None = None) -> Iterator[Server]:
+    """Run the app in a thread on a free port of the loopback interface; over TLS with a certificate and its key."""
     served = app or QdrantApp()
+    tls = {} if certificate is None else {"ssl_certfile": certificate[0], "ssl_keyfile": certificate[1]}
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(served, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+        config = uvicorn.Config(served, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, **tls)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
@@ -400,7 +404,8 @@ def serve(app: QdrantApp | None = None) -> Iterator[Server]:
             assert time.monotonic() < until, "the test server did not start"
             time.sleep(0.01)
         try:
-            yield Server(f"http://127.0.0.1:{listener.getsockname()[1]}", served)
+            scheme = "http" if certificate is None else "https"
+            yield Server(f"{scheme}://127.0.0.1:{listener.getsockname()[1]}", served)
         finally:
             server.should_exit = True
             server.force_exit = True
@@ -428,6 +433,11 @@ async def _drip(answer: Response, send: Send, seconds: float) -> None:
     for place in range(len(body)):
         await anyio.sleep(seconds / len(body))
         await send({"type": "http.response.body", "body": body[place : place + 1], "more_body": place < len(body) - 1})
+
+
+def _keys(body: bytes) -> tuple[str, ...]:
+    value = json.loads(body) if body else None
+    return tuple(value) if isinstance(value, dict) else ()
 
 
 def _error(status: int, reason: str, headers: dict[str, str] | None = None) -> Response:
