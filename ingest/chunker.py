@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backends.embedders import TokenLimit
-from ingest.compose import Composed, Span, compose_absatz, write_sub
+from ingest.compose import DIVISIONS, Composed, Span, compose_absatz, write_sub
 from ingest.tree import Absatz, Block, Provision
 from normalize import identity
 from normalize.citation import label
@@ -215,11 +215,18 @@ def _chunk(
 
 
 def _sub(composed: Composed, piece: Piece) -> str | None:
-    """The finest unit in which the whole piece lies; None for a whole Absatz."""
-    if piece.start == 0 and piece.end == len(composed.text):
-        return None
+    """The finest unit in which the whole piece lies; None for a whole Absatz, unless all of it is part of an annex."""
+    whole = piece.start == 0 and piece.end == len(composed.text)
     around = [u for u in composed.units if u.start <= piece.start and piece.end <= u.end]
-    return write_sub(min(around, key=lambda u: (u.end - u.start, len(u.path))).path) if around else None
+    if whole:
+        around = [u for u in around if u.path[-1].level in DIVISIONS]
+    return write_sub(min(around, key=_fineness).path) if around else None
+
+
+def _fineness(unit: Span) -> tuple[int, int, int]:
+    """Of units that are the same text the outer one is cited, but the innermost division of an annex."""
+    below = sum(step.level not in DIVISIONS for step in unit.path)
+    return unit.end - unit.start, below, -len(unit.path) if not below else len(unit.path)
 
 
 def _pages(blocks: Sequence[Block], composed: Composed, piece: Piece) -> list[int]:

@@ -15,6 +15,8 @@ from normalize.sentences import split_sentences
 from normalize.units import Path, Step, write_path
 
 BLOCK_SEPARATOR = "\n"
+DIVISIONS = frozenset({"teil", "kapitel", "sachgebiet", "abschnitt", "unterabschnitt"})
+"""The parts of an annex; they hold headings and lists, and nothing in them is cited by Satz."""
 _SENTENCE_END = (".", "!", "?")
 _CLOSERS = "\"'”“’‘»«)]"
 
@@ -119,7 +121,7 @@ def _units(
         item_cited = (*cited, *prefix, step)
         spans.append(Span(item[0].start, item[-1].end, item_cited))
         inside = (*path, step)
-        inner = _sentences(inside, item)
+        inner = _sentences(inside, item) if step.level not in DIVISIONS else []
         spans.extend(_units(inside, item, item_cited, inner, satz_before_items=satz_before_items))
     return spans
 

@@ -137,10 +137,12 @@ _ROMAN_ARTICLE = re.compile(rf"{ROMAN.pattern}[a-z]?(?: § .+)?")
 # "Anhang I", "Anlage IIB", "Anhang EV" (of the unification treaty), "Muster 2d"; old instruments count "Nr 1" and "I.".
 _NAMED_NUMBER = r"(?:\d+(?:\.\d+)*[A-Za-z]?|[IVXLC]+[A-Za-z]?|[A-Z]\d+[a-z]?|[A-Z]{1,2})"
 _NAMED_WORD = rf"(?:{'|'.join(NAMED_PARTS)})"
+# "Anlage 6 E" beside "Anlage 6"; annexes of annexes.
+_ABOVE_NAMED = rf"(?: (?:zu Anlage {_NAMED_NUMBER}|zum Anhang)(?= |$))?"
 _ORDINAL = r"(?:Erst|Zweit|Dritt|Viert|Fünft|Sechst|Siebent?|Acht|Neunt|Zehnt)er"
 _NAMED = (
-    rf"(?:{_NAMED_WORD}(?: {_NAMED_NUMBER}(?= |$))?|Nr \d+[a-z]?|{_ORDINAL} (?:Teil|Abschnitt|Titel)"
-    r"|Abschnitt [IVXLC]+)"
+    rf"(?:{_NAMED_WORD}(?: {_NAMED_NUMBER}(?: [A-E]| bis \d+[a-z]?)?(?= |$))?{_ABOVE_NAMED}|Nr \d+[a-z]?"
+    rf"|{_ORDINAL} (?:Teil|Abschnitt|Titel)|Abschnitt [IVXLC]+)"
 )
 _LETTERED = r"(?:[IVXLC]+\.|[A-E]\.)"
 _RECITAL_HEAD = re.compile(r"ErwG (?P<article>\d+[a-z]?)(?= |$)")

@@ -162,6 +162,8 @@ NAMED_PARTS: tuple[str, ...] = (
     "Übersicht",
     "Unterartikel",
     "Einziger Paragraph",
+    "Anlagen",
+    "Protokoll",
 )
 """Heads of the named parts of an act that stand where its § or article would ("Anhang I", "Präambel")."""
 

@@ -106,6 +106,15 @@ def test_nested_lists_with_several_paragraphs_in_an_item() -> None:
         ("Anlage 1 (zu § 2 Abs. 1)", "Anlage 1", "paragraph", "annex"),
         ("Anlage", "Anlage", "paragraph", "annex"),
         ("Anhang II", "Anhang II", "paragraph", "annex"),
+        ("Anlage 6 E", "Anlage 6 E", "paragraph", "annex"),  # beside Anlage 6 (PStV)
+        ("Anhang 1 zu Anlage 6a", "Anhang 1 zu Anlage 6a", "paragraph", "annex"),  # beside Anhang 1 zu Anlage 4
+        ("Anhang 1 zu Nummer 1", "Anhang 1", "paragraph", "annex"),
+        ("Anlage 2 zum Anhang", "Anlage 2 zum Anhang", "paragraph", "annex"),
+        ("Anlage 1 bis 24", "Anlage 1 bis 24", "paragraph", "annex"),
+        ("Anlagen 1 bis 3i, 4 und 5", "Anlagen", "paragraph", "annex"),
+        ("Anlage I Kap II A III", "Anlage I", "paragraph", "annex"),
+        ("7a.", "Nr 7a", "paragraph", "part"),
+        ("-", "Text", "paragraph", "part"),
         ("Eingangsformel", "Eingangsformel", "paragraph", "part"),
     ],
 )
@@ -114,7 +123,18 @@ def test_the_name_of_a_norm(enbez: str, article: str, style: str, kind: str) -> 
     assert (first.article, first.style, first.kind) == (article, style, kind)
 
 
-@pytest.mark.parametrize("content", ["<P/>", "<P>-</P>", "<P>(weggefallen)</P>", ""])
+def test_a_norm_without_a_name_is_its_own_division_but_none_that_began_before_it() -> None:
+    division = (
+        "<gliederungseinheit><gliederungskennzahl>010</gliederungskennzahl><gliederungsbez>Art 7</gliederungsbez>"
+        "</gliederungseinheit>"
+    )
+    read = act(norm("", "<P>Eins.</P>", division), norm("(XXXX)", "<P>Zwei.</P>"))
+    assert [p.article for p in read.provisions] == ["7", "Text"]
+
+
+@pytest.mark.parametrize(
+    "content", ["<P/>", "<P>-</P>", "<P>(weggefallen)</P>", "", "<P>(ohne Inhalt)</P>", "<P>(Entfällt)</P>"]
+)
 def test_a_repealed_norm_is_a_tombstone(content: str) -> None:
     assert only(content).absaetze == ()
 
@@ -195,6 +215,7 @@ def test_a_raised_figure_inside_a_sentence_is_text() -> None:
     ("content", "expected"),
     [
         ("<P>(1) Eins.</P><P>(7) - (10) (weggefallen)</P>", [("1", "Eins.")]),
+        ("<P>(1) Eins.</P><P>(2) u. (3)</P>", [("1", "Eins.")]),
         (
             "<P>(1) Eins. <BR/>----- <DL><DT>*)</DT><DD><LA>Fußnote.</LA></DD></DL></P><P>(2) Zwei.</P>",
             [("1", "Eins."), ("2", "Zwei.")],
@@ -220,6 +241,62 @@ def test_an_annex_counts_no_sentences_and_no_row_numbers() -> None:
     assert [absatz.number for absatz in annex.absaetze] == [None]
     composed = compose_absatz(annex, annex.absaetze[0])
     assert [write_sub(u.path) for u in composed.units] == ["Nr. 1"]
+
+
+ROWS = (
+    "<table><tgroup cols='2'><tbody><row><entry>(1)</entry><entry>Daten</entry></row>"
+    "<row><entry>(2)</entry><entry>Werte</entry></row></tbody></tgroup></table>"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "numbers"),
+    [
+        ("<P>(1) Eins.</P><P>(2) Zwei.</P>", ["1", "2"]),
+        ("<Title>Vorgaben</Title><P>(1) Eins.</P><P>(2) Zwei.</P>", [None, "1", "2"]),
+        (ROWS, [None]),  # positions of a form (PrüfbV Anlage 1)
+        ("<P>(1) Eins.</P><P>(2) Zwei.</P><Title>Teil 2</Title><P>Drei.</P>", [None]),  # BBesG Anlage III
+        ("<P>(1) Eins.</P><P><B>Teil 2</B></P><P>Drei.</P>", [None]),
+        ("<P>Teil 1</P><P>Eins.</P><P>Teil 2</P><P>(1) Zwei.</P><P>(2) Drei.</P>", [None]),
+        ("<P>(1) Eins.</P><P>(4) Zwei.</P>", [None]),
+    ],
+)
+def test_an_annex_has_absaetze_only_if_it_is_nothing_else(content: str, numbers: list[str | None]) -> None:
+    """Below "(3)" of one part stands the next part: "Anlage III Abs. 3" would name what is not in it."""
+    assert [absatz.number for absatz in only(content, "Anlage 1").absaetze] == numbers
+
+
+def test_rows_of_a_norm_may_be_its_absaetze() -> None:
+    assert [absatz.number for absatz in only(ROWS).absaetze] == ["1", "2"]  # EBO § 16
+
+
+def test_the_parts_of_the_unification_treaty_are_told_apart(tmp_path: Path) -> None:
+    """154 norms of its Anlage I have that name; what tells them apart is Kapitel, Sachgebiet, Abschnitt."""
+
+    def part(enbez: str, title: str) -> str:
+        content = (
+            "<P>Es gilt. Ferner gilt <DL><DT>1.</DT><DD><LA>Rot,</LA></DD><DT>2.</DT><DD><LA>Blau</LA></DD></DL></P>"
+        )
+        return norm(enbez, content, "").replace("</enbez>", f"</enbez><titel>{title}</titel>")
+
+    path = tmp_path / "v.xml"
+    parts = (
+        part("Anlage I Kap II A III", "Anlage I Kapitel II Sachgebiet A - Verfassung Abschnitt III"),
+        part("Anlage I Kap I I", "Anlage I Kapitel I Abschnitt I"),
+        part("Anlage I Kap VIII I I", "Anlage I Kapitel VIII Sachgebiet I - Unfall Abschnitt I"),
+        part("Anlage I Kap IX", "Anlage I Kapitel IX"),
+        part("Anlage 2 Teil 2", "Kennbuchstaben"),
+    )
+    path.write_text(HEAD + "".join(parts) + "</dokumente>", "utf-8")
+    chunks = [chunk.payload for chunk in load_file(path, LawTable.builtin()).chunks()]
+    assert [(p["article"], p["sub"]) for p in chunks] == [
+        ("Anlage I", "Kapitel II Sachgebiet A Abschnitt III"),
+        ("Anlage I", "Kapitel I Abschnitt I"),
+        ("Anlage I", "Kapitel VIII Sachgebiet I Abschnitt I"),
+        ("Anlage I", "Kapitel IX"),
+        ("Anlage 2", "Teil 2"),
+    ]
+    assert [unit["sub"] for unit in chunks[3]["units"]] == ["Kapitel IX", "Kapitel IX Nr. 1", "Kapitel IX Nr. 2"]
 
 
 def test_an_article_of_german_law_cites_the_satz_before_its_numbers() -> None:

@@ -7,10 +7,11 @@ Absätze may share one `<P>`, ranges collapse into one repealed norm, editorial 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lxml import etree
 
+from ingest.sources.gii_names import Division, Name, read_name
 from ingest.sources.markers import read_marker
 from ingest.sources.safe_xml import local_tag, parse_xml, text_of
 from ingest.sources.table_numbers import TableRow, row_numbers
@@ -39,17 +40,11 @@ _FOOTNOTE_RULE = re.compile(r"(?:^|\s)-{5,}\s*(?:$|(?=\*|\d+\)))")
 _FOOTNOTE_MARK = re.compile(r"[*+]|\d{1,2}\)")
 # Characters; what is longer is the rest of a form set in one paragraph, footnotes in its middle.
 _LONGEST_FOOTNOTE = 1000
-_PARAGRAPH_ENBEZ = re.compile(r"§\s*(\d.*)$")
-_ARTICLE_ENBEZ = re.compile(r"Art(?:ikel|\.)?\s*([\dIVXLC].*)$")
 _ARTICLE_DIVISION = re.compile(r"Art(?:ikel|\.)?\s*(\d+[a-z]*|[IVXLC]+)$")
-_COLLAPSED = re.compile(r"(?:\(X{2,}\)\s*)?(?:§§|Art(?:ikel|\.)?)\s*(\S+)\s*(?:bis|und|u\.|,)\s*(?:§|Art\.?)?\s*(\S+)$")
-_BARE_NUMBER = re.compile(r"(\d+[a-z]?)\.?$")
-_WORD = re.compile(r"\w")
-_NOT_REPRODUCED = re.compile(r"\(?X{3,}\)?\s*")
-_ANNEX = re.compile(r"((?:Anlage|Anhang)(?:\s+(?!zu\b)[A-Z]{0,2}[\d.]*[0-9A-Za-z.]*)?)\s*(.*)$")
 _GONE = re.compile(
-    r"[-–—.\s]*$|(?:(?:bis|und|u\.|,|[-–—])\s*\(?\d+\w*\)?\s*)*"
-    r"[(\[]?\s*(?:weggefallen|aufgehoben|gestrichen|entfällt|entfallen|unbesetzt|frei)\s*[)\]]?[.;,]?\s*$"
+    r"[-–—.\s]*$|(?:(?:bis|und|u\.|,|[-–—])\s*\(?\d+\w*\)?\s*)+$|(?:(?:bis|und|u\.|,|[-–—])\s*\(?\d+\w*\)?\s*)*"
+    r"[(\[]?\s*(?:weggefallen|aufgehoben|gestrichen|[eE]ntfällt|[eE]ntfallen|unbesetzt|frei|ohne Inhalt|gegenstandslos)"
+    r"\s*[)\]]?[.;,]?\s*$"
 )
 # What stands in place of a collapsed range: nothing, a mark of repeal, or a note in brackets.
 _NO_TEXT = re.compile(rf"\s*(?:{_GONE.pattern}|(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[\s.,;–-]*)*$)")
@@ -107,17 +102,8 @@ def _majority_style(provisions: Iterable[Provision]) -> Style:
     return "article" if styles["article"] > styles["paragraph"] else "paragraph"
 
 
-@dataclass(frozen=True, slots=True)
-class _Division:
-    """A heading above the norms; `depth` is the length of its key (gliederungskennzahl)."""
-
-    depth: int
-    name: str
-    title: str | None
-
-
 def _provisions(norms: Sequence[etree._Element]) -> Iterator[Provision]:
-    divisions: list[_Division] = []
+    divisions: list[Division] = []
     for norm in norms:
         meta = norm.find("metadaten")
         if meta is None:
@@ -128,7 +114,7 @@ def _provisions(norms: Sequence[etree._Element]) -> Iterator[Provision]:
             while divisions and divisions[-1].depth >= len(key):
                 divisions.pop()
             name = _heading(division.find("gliederungsbez")) or ""
-            divisions.append(_Division(len(key), name, _heading(division.find("gliederungstitel"))))
+            divisions.append(Division(len(key), name, _heading(division.find("gliederungstitel"))))
         content = norm.find("textdaten/text/Content")
         enbez = clean_inline(meta.findtext("enbez") or "")
         if enbez in _SKIPPED_PARTS:
@@ -137,60 +123,43 @@ def _provisions(norms: Sequence[etree._Element]) -> Iterator[Provision]:
             continue
         if norm is norms[0] and not enbez:
             enbez = _HEAD_NOTE
-        yield _provision(enbez, _heading(meta.find("titel")), content, norm, divisions)
+        own = divisions[-1] if division is not None else None
+        yield _provision(read_name(enbez, _heading(meta.find("titel")), own), norm, divisions)
 
 
-def _provision(
-    enbez: str,
-    heading: str | None,
-    content: etree._Element | None,
-    norm: etree._Element,
-    divisions: Sequence[_Division],
-) -> Provision:
-    kind, article, style, rest = _designation(enbez, divisions)
+def _provision(name: Name, norm: etree._Element, divisions: Sequence[Division]) -> Provision:
     footnotes = list(_footnotes(norm))
     absaetze: tuple[Absatz, ...] = ()
-    if content is not None and not (_is_collapsed(enbez) and _NO_TEXT.match(text_of(content))):
-        absaetze = tuple(_absaetze(content, style, footnotes))
-        if kind != "norm" and not _counts_up(absaetze):  # "(n)" of rows and form fields, no Absätze
-            absaetze = tuple(_absaetze(content, style, [], numbered=False))
+    content = norm.find("textdaten/text/Content")
+    if content is not None and not (name.is_range and _NO_TEXT.match(text_of(content))):
+        absaetze = tuple(_absaetze(content, name.style, footnotes))
+        if not _may_be_absaetze(name.kind, content, absaetze):
+            absaetze = tuple(_absaetze(content, name.style, [], numbered=False))
     if _is_repealed(absaetze):
         absaetze = ()
     return Provision(
-        kind=kind,
-        article=article,
-        style=style,
-        heading=heading or rest,
+        kind=name.kind,
+        article=name.article,
+        style=name.style,
+        heading=_heading(norm.find("metadaten/titel")) or name.rest,
         # Annexes follow the last division but belong to none.
-        context=() if kind == "annex" else tuple(" ".join(p for p in (d.name, d.title) if p) for d in divisions),
-        absaetze=absaetze,
+        context=() if name.kind == "annex" else tuple(" ".join(p for p in (d.name, d.title) if p) for d in divisions),
+        absaetze=tuple(_below(name.part, absatz) for absatz in absaetze),
         footnotes=tuple(footnotes),
         satz_before_items=True,
     )
 
 
-def _designation(enbez: str, divisions: Sequence[_Division]) -> tuple[Kind, str, Style, str | None]:
-    """Return kind, article, style and a left-over heading of a norm's own name."""
-    if match := _COLLAPSED.match(enbez):
-        return "norm", f"{match[1]} bis {match[2]}", "paragraph" if "§" in enbez else "article", None
-    bare = _NOT_REPRODUCED.sub("", enbez)
-    if match := _PARAGRAPH_ENBEZ.match(bare):
-        return "norm", match[1].removesuffix("."), "paragraph", None
-    if match := _ARTICLE_ENBEZ.match(bare):
-        return "norm", match[1], "article", None
-    if (match := _ANNEX.match(bare)) and match[1]:
-        return "annex", match[1].strip(), "paragraph", match[2] or None
-    if not bare and divisions:  # the division itself is the norm ("Art 7" of some Artikelgesetze)
-        own = divisions[-1]
-        kind, article, style, _ = _designation(own.name or own.title or "Text", ())
-        return kind, article, style, own.title if own.name else None
-    if match := _BARE_NUMBER.match(bare):  # decrees that count "1." and "7a."
-        return "part", f"Nr {match[1]}", "paragraph", None
-    return "part", bare if _WORD.search(bare) else "Text", "paragraph", None
+def _below(part: Path, absatz: Absatz) -> Absatz:
+    """Put the text below the part of an annex that its norm is ("Kapitel II Abschnitt III")."""
+    return Absatz(absatz.number, tuple(replace(b, path=(*part, *b.path)) for b in absatz.blocks)) if part else absatz
 
 
-def _is_collapsed(enbez: str) -> bool:
-    return _COLLAPSED.match(enbez) is not None
+def _may_be_absaetze(kind: Kind, content: etree._Element, absaetze: Sequence[Absatz]) -> bool:
+    """Whether "(n)" in a named part can be Absätze, not rows and form fields."""
+    if kind == "norm":
+        return True
+    return _counts_up(absaetze) and (kind != "annex" or _is_all_absaetze(content, absaetze))
 
 
 def _qualify_articles(provisions: list[Provision]) -> list[Provision]:
@@ -287,6 +256,32 @@ def _counts_up(absaetze: Sequence[Absatz]) -> bool:
     numbers = [absatz.number for absatz in absaetze if absatz.number is not None]
     keys = [(int(re.sub(r"\D", "", number)), re.sub(r"\d", "", number)) for number in numbers]
     return not keys or (keys[0][0] == 1 and keys == sorted(set(keys)))
+
+
+def _is_all_absaetze(content: etree._Element, absaetze: Sequence[Absatz]) -> bool:
+    """Whether an annex is nothing but its Absätze, so that "Anlage 1 Abs. 3" says enough.
+
+    In an annex of several parts "(n)" counts within one of them, in tables and forms it counts rows and fields; what
+    stands below such a number is not in that Absatz.
+    """
+    numbers = [absatz.number for absatz in absaetze if absatz.number is not None]
+    if not numbers:
+        return True
+    before = absaetze[0].blocks if absaetze[0].number is None else ()
+    if len(before) > 1 or int(re.sub(r"\D", "", numbers[-1])) > len(numbers):
+        return False
+    if any(_ABSATZ.match(_plain(row).lstrip()) for row in content.iter("row")):
+        return False
+    heads = [_is_heading(child) for child in content if _plain(child)]
+    return not any(heads[1:])
+
+
+def _is_heading(element: etree._Element) -> bool:
+    """Whether a child of the text is a heading: marked as one, or a line that is all bold."""
+    if local_tag(element) in ("Title", "Subtitle"):
+        return True
+    bold = [child for child in element if local_tag(child) == "B"]
+    return bool(bold) and _plain(element) == " ".join(_plain(child) for child in bold)
 
 
 def _finished(number: str | None, blocks: Sequence[Block]) -> Iterator[Absatz]:
