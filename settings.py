@@ -1,7 +1,8 @@
 """Settings: flags win over the environment, the environment over `fundstelle.toml`, the file over the defaults.
 
-Every value knows where it came from (`fundstelle doctor` shows it). Secrets come from the environment or the file only,
-and are never printed.
+Every value knows where it came from (`fundstelle doctor` shows it). Secrets come from the environment, the settings
+file, or a file of their own that one of these names (`QDRANT_API_KEY_FILE`); never from a flag, and they are never
+printed.
 """
 
 import os
@@ -43,17 +44,20 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     home: Path = Path(".fundstelle")
-    qdrant_url: str | None = None
+    qdrant_url: str | None = Field(default=None, repr=False)  # an address may hold a password
     qdrant_api_key: SecretStr | None = None
+    qdrant_ca_file: Path | None = None
     qdrant_timeout: float = Field(default=60.0, gt=0)
     database_url: SecretStr | None = None
+    database_password: SecretStr | None = None
     embedder: Literal["hashing", "ollama", "sentence-transformers"] = "hashing"
     embedder_model: str | None = None
     embedder_dimension: int | None = Field(default=None, gt=0)
-    ollama_url: str | None = None
-    llm_url: str | None = None
+    ollama_url: str | None = Field(default=None, repr=False)
+    llm_url: str | None = Field(default=None, repr=False)
     llm_model: str | None = None
     llm_api_key: SecretStr | None = None
+    serve_api_key: SecretStr | None = None
     lock_timeout: float = Field(default=10.0, ge=0)
     max_delete_ratio: float = Field(default=0.75, ge=0, le=1)
     manifests: dict[str, Path] = Field(default_factory=dict)
@@ -65,18 +69,26 @@ ENVIRONMENT = {
     "FUNDSTELLE_HOME": "home",
     "QDRANT_URL": "qdrant_url",
     "QDRANT_API_KEY": "qdrant_api_key",
+    "QDRANT_CA_FILE": "qdrant_ca_file",
     "QDRANT_TIMEOUT": "qdrant_timeout",
     "DATABASE_URL": "database_url",
+    "DATABASE_PASSWORD": "database_password",
     "FUNDSTELLE_EMBEDDER": "embedder",
     "FUNDSTELLE_EMBEDDER_MODEL": "embedder_model",
     "FUNDSTELLE_EMBEDDER_DIMENSION": "embedder_dimension",
     "OLLAMA_URL": "ollama_url",
     "FUNDSTELLE_LLM_URL": "llm_url",
     "FUNDSTELLE_LLM_MODEL": "llm_model",
+    "LLM_API_KEY": "llm_api_key",
     "FUNDSTELLE_LLM_API_KEY": "llm_api_key",
+    "FUNDSTELLE_API_KEY": "serve_api_key",
     "FUNDSTELLE_LOCK_TIMEOUT": "lock_timeout",
     "FUNDSTELLE_MAX_DELETE_RATIO": "max_delete_ratio",
 }
+
+SECRETS = tuple(name for name, about in Settings.model_fields.items() if "SecretStr" in str(about.annotation))
+# What a key or an address with a password is at most; anything longer is the wrong file.
+_SECRET_BYTES = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +116,7 @@ def load_settings(
     layers: list[tuple[str, Mapping[str, Any]]] = []
     if file is not None:
         layers.append((f"file {file}", _read_file(file)))
-    for variable, name in ENVIRONMENT.items():
-        if environment.get(variable):
-            layers.append((f"environment {variable}", {name: environment[variable]}))
+    layers += _from_environment(environment)
     layers.append(("flag", {name: value for name, value in flags.items() if value is not None}))
     for origin, layer in layers:
         for name, value in layer.items():
@@ -123,6 +133,35 @@ def load_settings(
         raise UsageError(f"Setting '{name}' ({origin}) is not valid: {first['msg']}.") from None
 
 
+def _from_environment(environment: Mapping[str, str]) -> list[tuple[str, Mapping[str, Any]]]:
+    layers: list[tuple[str, Mapping[str, Any]]] = []
+    for variable, name in ENVIRONMENT.items():
+        value, named = environment.get(variable), environment.get(f"{variable}_FILE") if name in SECRETS else None
+        if value and named:
+            raise UsageError(f"Both {variable} and {variable}_FILE are set: unset one of them.")
+        if value:
+            layers.append((f"environment {variable}", {name: value}))
+        elif named:
+            layers.append((f"environment {variable}_FILE", {name: _read_secret(Path(named), f"{variable}_FILE")}))
+    return layers
+
+
+def _read_secret(file: Path, named_by: str) -> str:
+    """Return the one line of a file that holds nothing but a secret; no error says what is in it."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_SECRET_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"The file {file} that {named_by} names cannot be read ({error.strerror}).") from None
+    try:
+        secret = content.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        secret = ""
+    if not secret or len(content) > _SECRET_BYTES or len(secret.splitlines()) != 1:
+        raise UsageError(f"The file {file} that {named_by} names must hold the secret and nothing else, on one line.")
+    return secret
+
+
 def _read_file(file: Path) -> dict[str, Any]:
     try:
         values = tomllib.loads(file.read_text("utf-8"))
@@ -133,6 +172,14 @@ def _read_file(file: Path) -> dict[str, Any]:
     folder = file.parent
     if "home" in values:
         values["home"] = folder / str(values["home"])
+    if "qdrant_ca_file" in values:
+        values["qdrant_ca_file"] = folder / str(values["qdrant_ca_file"])
+    for name in SECRETS:
+        if (named := values.pop(f"{name}_file", None)) is None:
+            continue
+        if name in values:
+            raise UsageError(f"Settings file {file} has both {name} and {name}_file: leave one of them out.")
+        values[name] = _read_secret(folder / str(named), f"{name}_file in {file}")
     if isinstance(values.get("manifests"), dict):
         values["manifests"] = {name: folder / str(path) for name, path in values["manifests"].items()}
     return values

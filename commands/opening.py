@@ -51,6 +51,7 @@ def open_vectors(settings: Settings) -> Iterator[VectorStore]:
         url=settings.qdrant_url,
         api_key=key,
         timeout=settings.qdrant_timeout,
+        ca_file=settings.qdrant_ca_file,
         lock_timeout=settings.lock_timeout,
     )
     try:
@@ -63,10 +64,13 @@ def open_vectors(settings: Settings) -> Iterator[VectorStore]:
 def open_the_tables(settings: Settings, *, upgraded: bool = True, read_only: bool = False) -> Iterator[Tables]:
     """Yield the tables of the settings. Raises UsageError if they are not upgraded and `upgraded` asks for it."""
     url = settings.database_url.get_secret_value() if settings.database_url else None
+    password = settings.database_password.get_secret_value() if settings.database_password else None
     names = settings.controls.model_dump()
     schema, _, table = names.pop("table").rpartition(".")
     columns = ControlColumns(schema=schema or "public", table=table, **names)
-    with open_tables(home=settings.home, database_url=url, columns=columns, read_only=read_only) as tables:
+    with open_tables(
+        home=settings.home, database_url=url, password=password, columns=columns, read_only=read_only
+    ) as tables:
         if upgraded and not is_current(tables):
             raise UsageError(f"The tables in {tables.where} are not up to date: run 'fundstelle db upgrade' first.")
         yield tables

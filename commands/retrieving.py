@@ -1,6 +1,5 @@
 """Search, retest and serve: the sources for a question, and whether known questions find what they must."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -137,6 +136,7 @@ def serve(
     except ImportError:
         raise UsageError("'serve' needs two more packages: pip install 'fundstelle[serve]'.") from None
     settings = context.obj.settings
+    key = settings.serve_api_key.get_secret_value() if settings.serve_api_key else None
     configured = load_retriever(retriever)
     laws = LawTable.builtin()
     with open_vectors(settings) as store:
@@ -147,4 +147,4 @@ def serve(
             embedder = make_the_embedder(settings, about.layout.dimension if about else None)
             return search_collection(store, name or default, embedder, question, laws, options, configured)
 
-        uvicorn.run(create_app(find, os.environ.get("FUNDSTELLE_API_KEY")), host=host, port=port, log_level="warning")
+        uvicorn.run(create_app(find, key), host=host, port=port, log_level="warning")

@@ -20,6 +20,7 @@ from normalize.errors import StoreError, StoreUnavailableError, UsageError
 CONNECT_SECONDS = 10
 STATEMENT_SECONDS = 900
 LOCK_SECONDS = 30
+_SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 # Set by statement, not as start-up options: poolers refuse those. Names a server does not know are left out.
 _SESSION = {
     "timezone": "UTC",
@@ -84,7 +85,7 @@ def _first_line(error: BaseException | None) -> str:
     return re.sub(r"\s+", " ", lines[0]).rstrip(".;") if lines else "no reason given"
 
 
-def _server_url(database_url: str) -> URL:
+def _server_url(database_url: str, password: str | None) -> URL:
     try:
         url = make_url(database_url.strip())
     except (sa.exc.ArgumentError, ValueError):
@@ -95,7 +96,12 @@ def _server_url(database_url: str) -> URL:
         raise UsageError("DATABASE_URL holds an @ or / in its password: write them as %40 and %2F.")
     if url.drivername not in ("postgres", "postgresql", "postgresql+psycopg"):
         raise UsageError(f"DATABASE_URL names the database '{url.drivername}'; only postgresql:// is supported.")
-    return url.set(drivername="postgresql+psycopg")
+    if password is not None and url.password is not None:
+        raise UsageError("DATABASE_URL holds a password and DATABASE_PASSWORD is set too: leave one of them out.")
+    mode = url.query.get("sslmode", "prefer")
+    if mode not in _SSL_MODES:
+        raise UsageError(f"DATABASE_URL has sslmode={mode}, which does not exist; choose from {', '.join(_SSL_MODES)}.")
+    return url.set(drivername="postgresql+psycopg", password=password or url.password)
 
 
 def _engine(url: URL, name: str, *, read_only: bool) -> sa.Engine:
@@ -127,6 +133,11 @@ def _ping(engine: sa.Engine, where: str) -> None:
             connection.execute(sa.text("SELECT 1"))
     except sa.exc.SQLAlchemyError as error:
         reason = _first_line(getattr(error, "orig", None) or error)
+        if "SSL" in reason or "certificate" in reason:
+            raise StoreUnavailableError(
+                f"Postgres at {where} cannot be reached as encrypted as DATABASE_URL asks ({reason}); mend sslmode and "
+                "sslrootcert there, or the server's certificate."
+            ) from None
         raise StoreUnavailableError(
             f"Postgres at {where} cannot be reached ({reason}); start it, or mend DATABASE_URL "
             "(unset it to use the embedded Postgres)."
@@ -138,19 +149,21 @@ def open_tables(
     *,
     home: Path,
     database_url: str | None = None,
+    password: str | None = None,
     columns: ControlColumns | None = None,
     read_only: bool = False,
 ) -> Iterator[Tables]:
     """Yield the tables of the server at `database_url`, or of the embedded Postgres in `home/postgres`.
 
-    With `read_only` the server itself refuses every write of this session (a dry run).
+    The address may say how to encrypt (`?sslmode=verify-full&sslrootcert=ca.pem`, as libpq reads it); `password` is for
+    an address without one. With `read_only` the server itself refuses every write of this session (a dry run).
 
     Raises UsageError for an address that is none, StoreUnavailableError when the database cannot be reached.
     """
     name = f"fundstelle-{os.getpid()}-{secrets.token_hex(4)}"
     with contextlib.ExitStack() as stack:
         if database_url:
-            url = _server_url(database_url)
+            url = _server_url(database_url, password)
             where = f"{url.host or 'localhost'}:{url.port or 5432}/{url.database or ''}"
         else:
             server = stack.enter_context(embedded_server(home / "postgres", name))

@@ -5,10 +5,12 @@ lost is never sent again here: its fate is unknown, and the caller has to read b
 """
 
 import logging
+import ssl
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -62,12 +64,15 @@ _log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 
-def connect(url: str, api_key: str | None, timeout: float) -> "QdrantStore":
+def connect(url: str, api_key: str | None, timeout: float, ca_file: Path | None = None) -> "QdrantStore":
     """Return the store at `url` once the server there has answered; `timeout` in seconds is for every request.
 
-    A URL without scheme is taken as http, one without port as port 6333. Raises UsageError for a URL that is none,
-    StoreUnavailableError if nothing answers, and StoreError if what answers is no Qdrant server.
+    A URL without scheme is taken as http, one without port as port 6333. Over https the server's certificate must come
+    from an authority in `ca_file` (PEM), or without it from one that the system trusts; it is never left unchecked.
+    Raises UsageError for a URL or `ca_file` that is none, StoreUnavailableError if nothing answers or the certificate
+    is not trusted, and StoreError if what answers is no Qdrant server.
     """
+    trusted = True if ca_file is None else _trusting(ca_file)
     address = url if "://" in url else f"http://{url}"
     shown = without_credentials(address)
     try:
@@ -80,6 +85,7 @@ def connect(url: str, api_key: str | None, timeout: float) -> "QdrantStore":
                 api_key=api_key,
                 timeout=max(1, round(timeout)),
                 check_compatibility=False,
+                verify=trusted,
                 event_hooks={"response": [answer_within(timeout)]},
             )
     except ValueError as error:
@@ -95,6 +101,16 @@ def connect(url: str, api_key: str | None, timeout: float) -> "QdrantStore":
         client.close()
         raise
     return store
+
+
+def _trusting(ca_file: Path) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:  # an SSLError is one too
+        reason = error.strerror or "it holds no certificate"
+        raise UsageError(
+            f"The certificates in {ca_file} (QDRANT_CA_FILE) cannot be used ({reason}): give a PEM file."
+        ) from None
 
 
 def without_credentials(url: str) -> str:

@@ -69,6 +69,11 @@ def writing(where: str, collection: str) -> Iterator[None]:
 
 def _lost(where: str, source: Exception) -> StoreUnavailableError | None:
     """Return the error for a request that never left, or None if it may have arrived."""
+    if isinstance(source, httpx.ConnectError) and "CERTIFICATE_VERIFY_FAILED" in str(source):
+        return StoreUnavailableError(
+            f"The Qdrant server {where} shows a certificate that is not trusted ({_why(source)}); name the file of its "
+            "authority in QDRANT_CA_FILE, and the server as in its certificate in QDRANT_URL."
+        )
     if isinstance(source, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | httpx.UnsupportedProtocol):
         return StoreUnavailableError(
             f"The Qdrant server {where} cannot be reached ({_why(source)}); start it, or mend QDRANT_URL, "
