@@ -436,7 +436,10 @@ async def _drip(answer: Response, send: Send, seconds: float) -> None:
 
 
 def _keys(body: bytes) -> tuple[str, ...]:
-    value = json.loads(body) if body else None
+    try:
+        value = json.loads(body)
+    except ValueError:  # no body, or one that is no JSON: the answer says what of it
+        return ()
     return tuple(value) if isinstance(value, dict) else ()
 
 
