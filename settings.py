@@ -53,6 +53,7 @@ class Settings(BaseModel):
     embedder: Literal["hashing", "ollama", "sentence-transformers"] = "hashing"
     embedder_model: str | None = None
     embedder_dimension: int | None = Field(default=None, gt=0)
+    vector_cache: bool = True
     ollama_url: str | None = Field(default=None, repr=False)
     llm_url: str | None = Field(default=None, repr=False)
     llm_model: str | None = None
@@ -76,6 +77,7 @@ ENVIRONMENT = {
     "FUNDSTELLE_EMBEDDER": "embedder",
     "FUNDSTELLE_EMBEDDER_MODEL": "embedder_model",
     "FUNDSTELLE_EMBEDDER_DIMENSION": "embedder_dimension",
+    "FUNDSTELLE_VECTOR_CACHE": "vector_cache",
     "OLLAMA_URL": "ollama_url",
     "FUNDSTELLE_LLM_URL": "llm_url",
     "FUNDSTELLE_LLM_MODEL": "llm_model",

@@ -61,7 +61,7 @@ def reingest(
     """Read the documents of a collection and write what the store lacks. Deletes nothing that was ever served."""
     settings = context.obj.settings
     laws = LawTable.builtin()
-    embedder_for = partial(make_the_embedder, settings)
+    embedder_for = partial(make_the_embedder, settings, keeps=True)
     pending = False
     if dry_run:
         with open_to_plan(settings) as (store, books), progress_bars() as progress:

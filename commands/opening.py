@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from backends.embedders import Embedder, make_embedder
+from backends.embedders.cache import CachedEmbedder
 from backends.tables.connect import Tables, open_tables
 from backends.tables.mapping import ControlColumns
 from backends.tables.runs import latest_runs
@@ -98,10 +99,16 @@ def open_to_plan(settings: Settings) -> Iterator[tuple[VectorStore, Tables | Non
         yield stack.enter_context(open_vectors(settings)), tables
 
 
-def make_the_embedder(settings: Settings, dimension: int | None) -> Embedder:
-    """The embedder of the settings; the hashing one takes whatever dimension a collection has."""
+def make_the_embedder(settings: Settings, dimension: int | None, *, keeps: bool = False) -> Embedder:
+    """The embedder of the settings; the hashing one takes whatever dimension a collection has.
+
+    With `keeps` its vectors are kept in the home folder and taken from there (hashing is faster than looking them up).
+    """
     chosen = settings.embedder_dimension or (dimension if settings.embedder == "hashing" else None)
-    return make_embedder(settings.embedder, model=settings.embedder_model, url=settings.ollama_url, dimension=chosen)
+    made = make_embedder(settings.embedder, model=settings.embedder_model, url=settings.ollama_url, dimension=chosen)
+    if not keeps or not settings.vector_cache or settings.embedder == "hashing":
+        return made
+    return CachedEmbedder(made, settings.home / "cache" / "vectors.sqlite")
 
 
 def manifest_of(settings: Settings, tables: Tables | None, collection: str, given: Path | None) -> Manifest:

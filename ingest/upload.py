@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from backends.embedders.cache import from_cache
 from backends.vectors.store import Floats, Point, PointId, SparseVector, VectorStore, in_batches
 from ingest.certain import until_certain
 from ingest.chunker import Chunk
@@ -34,12 +35,14 @@ def prepare(store: VectorStore, target: Target, chunks: Sequence[Chunk], reuse: 
         c.point_id: old[reuse[c.point_id].id] for c in chunks if c.point_id in reuse and reuse[c.point_id].id in old
     }
     fresh = [c for c in chunks if c.point_id not in vectors]
+    cached = from_cache(target.embedder)
     if fresh:
         limit = target.embedder.max_characters
         made = target.embedder.embed([c.embed_text[:limit] if limit else c.embed_text for c in fresh])
         vectors.update((c.point_id, made[n]) for n, c in enumerate(fresh))
     points = [_point(target, chunk, vectors[chunk.point_id]) for chunk in chunks]
-    return Prepared(points, {c.point_id: light_digest(c.payload) for c in chunks}, len(fresh))
+    computed = len(fresh) - (from_cache(target.embedder) - cached)
+    return Prepared(points, {c.point_id: light_digest(c.payload) for c in chunks}, computed)
 
 
 def _old_vectors(store: VectorStore, target: Target, ids: Sequence[PointId]) -> dict[PointId, Floats]:

@@ -52,7 +52,8 @@ def print_plan(report: Mapping[str, Any], *, dry_run: bool) -> None:
     else:
         out.print(
             f"Wrote {report['written']:,} points and {report['rewritten']:,} payloads to '{report['collection']}' with "
-            f"{report['model']}; {report['vectors_computed']:,} vectors computed, {totals['vectors_reused']:,} reused."
+            f"{report['model']}; {report['vectors_computed']:,} vectors computed, {totals['vectors_reused']:,} reused"
+            f"{_cached(report)}."
         )
     if dry_run and totals["to_write"]:
         out.print(_takes(report["takes"], totals["to_write"] - totals["vectors_reused"]))
@@ -93,6 +94,12 @@ def _takes(takes: Mapping[str, Any], vectors: int) -> str:
         f"Takes {vectors:,} vectors to compute and {takes['bytes_to_write'] / mib:,.1f} MiB; free: {free}; "
         f"time: {time} ({takes['rate_from']})."
     )
+
+
+def _cached(report: Mapping[str, Any]) -> str:
+    """How many vectors came from the cache of this machine, where some did."""
+    cached = report["written"] - report["vectors_computed"] - report["totals"]["vectors_reused"]
+    return f", {cached:,} from the cache" if cached > 0 else ""
 
 
 def _versions(document: Mapping[str, Any]) -> str:

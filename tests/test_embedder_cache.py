@@ -8,9 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from typer.testing import CliRunner
 
 from backends.embedders import HashingEmbedder
 from backends.embedders.cache import CachedEmbedder
+from backends.vectors.edge import EdgeStore
+from cli import app
+from tests.test_embedder_ollama import Model, model
+
+__all__ = ["model"]
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 TEXTS = ["Prüfung der Größe", "Löschung der Daten", "Auskunft der Behörde"]
 
@@ -113,3 +121,25 @@ def test_two_at_once(file: Path) -> None:
     for thread in threads:
         thread.join(60)
     assert results == [expected] * 3
+
+
+def test_a_collection_that_is_lost_is_written_again_without_asking_the_model(
+    model: Model, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FUNDSTELLE_EMBEDDER", "ollama")
+    monkeypatch.setenv("OLLAMA_URL", model.url)
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    step = ["--home", str(tmp_path), "reingest", "-c", "beispiel", "-m", str(EXAMPLES / "manifest.yaml")]
+    assert CliRunner().invoke(app, step).exit_code == 0
+    asked = sum(map(len, model.batches))
+    assert asked >= 25
+    with EdgeStore(tmp_path, 5.0) as store:
+        store.drop("beispiel")
+    again = CliRunner().invoke(app, step)
+    assert again.exit_code == 0
+    assert "25 points" in again.output and "0 vectors computed" in again.output and "25 from the cache" in again.output
+    assert sum(map(len, model.batches)) <= asked + 1  # the question for the dimension
+    monkeypatch.setenv("FUNDSTELLE_VECTOR_CACHE", "false")
+    with EdgeStore(tmp_path, 5.0) as store:
+        store.drop("beispiel")
+    assert "25 vectors computed" in CliRunner().invoke(app, step).output

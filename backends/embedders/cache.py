@@ -100,6 +100,11 @@ class CachedEmbedder:
                 )
 
 
+def from_cache(embedder: Embedder) -> int:
+    """Return how many vectors of an embedder were taken from a cache so far."""
+    return embedder.from_cache if isinstance(embedder, CachedEmbedder) else 0
+
+
 def _key(model: str, text: str) -> bytes:
     digest = hashlib.sha256()
     for part in (model, NORMALIZER_VERSION, text):
