@@ -38,8 +38,8 @@ _LONGEST_FOOTNOTE: Final = 1_000  # letters
 _FOOTNOTE_MARK: Final = re.compile(rf"\s*{_MARK}")
 _GONE: Final = re.compile(
     r"(?:\(?\d{1,3}[a-z]{0,2}\)?)?(?:\s*(?:bis|und|u\.|,|[-–—])\s*\(?\d{1,3}[a-z]{0,2}\)?)*"
-    r"\s*[(\[]?\s*(?:weggefallen|aufgehoben|gestrichen|[eE]ntfällt|[eE]ntfallen|unbesetzt|frei|ohne Inhalt|gegenstandslos)"
-    r"\s*[)\]]?[.;,]?|(?:\s*(?:bis|und|u\.|,|[-–—])\s*\(?\d{1,3}[a-z]{0,2}\)?)+"
+    r"\s*[(\[]?\s*(?:weggefallen|aufgehoben|gestrichen|[eE]ntfällt|[eE]ntfallen|unbesetzt|frei|"
+    r"ohne Inhalt|gegenstandslos)\s*[)\]]?[.;,]?|(?:\s*(?:bis|und|u\.|,|[-–—])\s*\(?\d{1,3}[a-z]{0,2}\)?)+"
 )
 # What the database says in place of norms that it does not print: "(Änderung anderer Vorschriften)".
 _NOT_REPRODUCED: Final = re.compile(r"\(?X{3,}\)?")
