@@ -22,7 +22,7 @@ from ingest.estimate import refuse_if_full
 from ingest.gather import Progress, no_progress
 from ingest.generations import DRAFT, SERVED, drop, generation, switch, written
 from ingest.manifest import Manifest
-from ingest.reingest import write_plan
+from ingest.reingest import resume_indexing, write_plan
 from ingest.stored import PointSketch, read_points
 from ingest.target import EmbedderFor, Target
 from ingest.verify import verify
@@ -107,6 +107,7 @@ def _build(store: VectorStore, beside: BesidePlan, laws: LawTable, progress: Pro
     embedded = write_plan(store, beside.plan, laws, progress)
     if target.reuse_from is not None:
         _carry(store, target.reuse_from, target, beside.plan.unclaimed, progress)
+    resume_indexing(store, target.name, progress)
     return embedded
 
 

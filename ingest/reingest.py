@@ -29,6 +29,10 @@ from ingest.upload import BATCH, prepare, rewrite_payloads, write
 from normalize.errors import FundstelleError, SourceError
 from normalize.laws import LawTable
 
+# Points from which on the graph is built once at the end, and how long that may take before the run ends without it.
+BULK = 20_000
+INDEX_SECONDS = 1_800.0
+
 _TOTALS = (
     "chunks",
     "new",
@@ -170,6 +174,8 @@ def reingest(
             lock.check()
             started = time.perf_counter()
             embedded = write_plan(store, plan, laws, progress) if plan.pending else 0
+            indexed = plan.target.existing is None and not plan.pending
+            indexed = indexed or resume_indexing(store, collection, progress)
             _mark_current(store, plan)
             book_uploaded(tables, plan, run_id)
             seconds = {"plan": round(plan.seconds, 3), "write": round(time.perf_counter() - started, 3)}
@@ -179,6 +185,7 @@ def reingest(
                 "written": totals["to_write"],
                 "rewritten": totals["to_rewrite"],
                 "vectors_computed": embedded,
+                "indexed": indexed,
                 "seconds": seconds,
             }
         except FundstelleError as error:
@@ -195,6 +202,8 @@ def write_plan(store: VectorStore, plan: Plan, laws: LawTable, progress: Progres
     Three stages side by side: read and chunk, embed, write and read back.
     """
     ready(store, plan.target)
+    if sum(len(document.write) for document in plan.documents) >= BULK:
+        store.pause_indexing(plan.target.name)
     work = [document for document in plan.documents if document.write or document.rewrite]
     reuse = {new: old for document in work for new, old in document.reuse.items()}
     total = sum(len(document.write) for document in work)
@@ -211,6 +220,17 @@ def write_plan(store: VectorStore, plan: Plan, laws: LawTable, progress: Progres
             chunks = [c for c in _chunks_of(document, plan, laws) if c.point_id in document.rewrite]
             rewrite_payloads(store, plan.target.name, chunks)
     return embedded
+
+
+def resume_indexing(store: VectorStore, collection: str, progress: Progress) -> bool:
+    """Have the graph built that a bulk run put off, this one or one that was killed; return whether it is complete.
+
+    Searches find everything before that, only more slowly.
+    """
+    progress("indexing", 0, 1)
+    done = store.resume_indexing(collection, INDEX_SECONDS)
+    progress("indexing", 1, 1)
+    return done
 
 
 def _chunks_to_write(work: list[DocumentPlan], plan: Plan, laws: LawTable) -> Iterator[Chunk]:

@@ -55,6 +55,10 @@ def print_plan(report: Mapping[str, Any], *, dry_run: bool) -> None:
             f"{report['model']}; {report['vectors_computed']:,} vectors computed, {totals['vectors_reused']:,} reused"
             f"{_cached(report)}."
         )
+    if report.get("indexed") is False:
+        out.print(
+            "The server is still building its index: searches find everything, only more slowly until it is done."
+        )
     if dry_run and totals["to_write"]:
         out.print(_takes(report["takes"], totals["to_write"] - totals["vectors_reused"]))
     if report.get("strategy") == "alias":

@@ -131,6 +131,8 @@ class QdrantApp:
         self.faults.clear()
         self.log.clear()
         self._indexes: dict[str, dict[str, str]] = {}
+        self._thresholds: dict[str, int] = {}
+        self._status: list[str] = []
         self._dense: dict[str, dict[Any, dict[str, list[float]]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -243,6 +245,9 @@ class QdrantApp:
             info["payload_schema"] = {
                 key: {"data_type": kind, "points": 0} for key, kind in self._indexes.get(self._real(name), {}).items()
             }
+            threshold = self._thresholds.get(self._real(name), 20_000)
+            info["config"]["optimizer_config"]["indexing_threshold"] = threshold
+            info["status"] = self._status.pop(0) if self._status else "green"
             return info
         if method == "PUT":
             if self.client.collection_exists(name):
@@ -257,6 +262,9 @@ class QdrantApp:
             )
         if method == "PATCH":
             self._require(name)
+            threshold = (raw.get("optimizers_config") or {}).get("indexing_threshold")
+            if threshold is not None:
+                self._thresholds[self._real(name)] = threshold
             metadata = raw.get("metadata") if self._keeps_metadata else None
             return self.client.update_collection(name, metadata=metadata)
         self._indexes.pop(name, None)

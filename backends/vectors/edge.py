@@ -259,6 +259,13 @@ class EdgeStore:
         check_name(collection)
         edge_aliases.switch(self._root, alias, collection, self._lock_timeout)
 
+    def pause_indexing(self, collection: str) -> None:
+        """Nothing to pause: this engine keeps no graph, it compares with every vector."""
+
+    def resume_indexing(self, collection: str, seconds: float) -> bool:
+        """Nothing to resume; see `pause_indexing`."""
+        return True
+
     def size_bytes(self, collection: str) -> int | None:
         """Return how much of the disk the collection's files take (less than their length where they are sparse)."""
         check_name(collection)

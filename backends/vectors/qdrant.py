@@ -29,6 +29,7 @@ from backends.vectors.checks import (
     check_query_sparse,
     payload_bytes,
 )
+from backends.vectors.qdrant_bulk import OFF, PAUSED, is_indexed, paused_threshold, to_keep
 from backends.vectors.qdrant_errors import check_completed, reading, writing
 from backends.vectors.qdrant_models import from_id, from_record, other_vectors, read_layout, to_filter, to_struct
 from backends.vectors.ranking import ranked
@@ -58,6 +59,8 @@ _KINDS: Mapping[str, models.PayloadSchemaType] = {
     "integer": models.PayloadSchemaType.INTEGER,
     "bool": models.PayloadSchemaType.BOOL,
 }
+
+_POLL_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -353,6 +356,33 @@ class QdrantStore:
             actions.insert(0, models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias)))
         self._layouts.pop(alias, None)
         self._write(collection, lambda: self._client.update_collection_aliases(change_aliases_operations=actions))
+
+    def pause_indexing(self, collection: str) -> None:
+        """Switch the building of the graph off; its threshold is kept in the collection's metadata first."""
+        info = self._existing(collection)
+        keep = to_keep(info)
+        if keep is None or paused_threshold(info.config.metadata) is not None:
+            return
+        self.set_metadata(collection, keep)
+        self._set_threshold(collection, OFF)
+
+    def resume_indexing(self, collection: str, seconds: float) -> bool:
+        """Set the threshold back, and wait at most so long until the server has built its graph."""
+        threshold = paused_threshold(self._existing(collection).config.metadata)
+        if threshold is None:
+            return True
+        self._set_threshold(collection, threshold)
+        self.set_metadata(collection, {PAUSED: None})
+        until = time.monotonic() + seconds
+        while not is_indexed(self._existing(collection)):
+            if time.monotonic() >= until:
+                return False
+            self._pause(_POLL_SECONDS)
+        return True
+
+    def _set_threshold(self, collection: str, threshold: int) -> None:
+        config = models.OptimizersConfigDiff(indexing_threshold=threshold)
+        self._write(collection, lambda: self._client.update_collection(collection, optimizers_config=config))
 
     def size_bytes(self, collection: str) -> int | None:
         """Return None: a server does not say how much room a collection takes."""

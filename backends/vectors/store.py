@@ -216,6 +216,17 @@ class VectorStore(Protocol):
         """
         ...
 
+    def pause_indexing(self, collection: str) -> None:
+        """Have the engine build no graph while much is written; what it was set to is kept with the collection."""
+        ...
+
+    def resume_indexing(self, collection: str, seconds: float) -> bool:
+        """Put back what a pause changed, if there was one, and wait so long at most until all is indexed.
+
+        Return whether it is; a collection that was not paused is not waited for.
+        """
+        ...
+
     def size_bytes(self, collection: str) -> int | None:
         """Return how much room the collection takes, or None where the store cannot tell."""
         ...
