@@ -108,9 +108,10 @@ def _units(
     if len(sentences) > 1:
         spans = [Span(start, end, (*cited, Step("satz", str(n)))) for n, (start, end) in enumerate(sentences, 1)]
     items = _items(path, placed)
-    names = Counter(item[0].block.path[len(path)] for item in items)
-    for item in items:
-        step = item[0].block.path[len(path)]
+    steps = [item[0].block.path[len(path)] for item in items]
+    names = Counter(steps)
+    for index, item in enumerate(items):
+        step = steps[index]
         needs_satz = len(sentences) > 1 and (satz_before_items or names[step] > 1) and step.level != "unterabsatz"
         prefix: Path = ()
         if needs_satz:
@@ -119,11 +120,24 @@ def _units(
                 continue
             prefix = (Step("satz", str(number)),)
         item_cited = (*cited, *prefix, step)
-        spans.append(Span(item[0].start, item[-1].end, item_cited))
+        last = _last_below(steps, index)
+        spans.append(Span(item[0].start, max(item[-1].end, items[last][-1].end), item_cited))
         inside = (*path, step)
         inner = _sentences(inside, item) if step.level not in DIVISIONS else []
         spans.extend(_units(inside, item, item_cited, inner, satz_before_items=satz_before_items))
     return spans
+
+
+def _last_below(steps: Sequence[Step], index: int) -> int:
+    """Return the last of the items that count below one: 3.1 and 3.1.1 stand in Nr. 3, and are cited without it."""
+    step = steps[index]
+    last = index
+    while step.level == "nummer" and last + 1 < len(steps):
+        following = steps[last + 1]
+        if following.level != "nummer" or following == step or not is_row_under(following.value, step.value):
+            break
+        last += 1
+    return last
 
 
 def _row_units(placed: Sequence[_Placed]) -> list[Span]:
@@ -161,10 +175,23 @@ def _items(path: Path, placed: Sequence[_Placed]) -> list[list[_Placed]]:
         starts = bool(entry.block.marker) and len(entry.block.path) == depth + 1
         if step == previous and not starts:
             items[-1].append(entry)
+        elif previous is not None and not starts and (above := _goes_on(items, step, depth)) is not None:
+            above.append(entry)  # text of Nr. 3 after its 3.1 and 3.2
         else:
             items.append([entry])
         previous = step
     return items
+
+
+def _goes_on(items: Sequence[list[_Placed]], step: Step, depth: int) -> list[_Placed] | None:
+    """Return the item that an unmarked text goes on with, after items that count below it."""
+    for item in reversed(items):
+        other = item[0].block.path[depth]
+        if other == step:
+            return item
+        if other.level != "nummer" or step.level != "nummer" or not is_row_under(other.value, step.value):
+            return None
+    return None
 
 
 def _sentences(path: Path, placed: Sequence[_Placed]) -> list[tuple[int, int]]:

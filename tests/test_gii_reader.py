@@ -311,3 +311,49 @@ def test_an_absatz_that_begins_with_a_list_counts_it_to_its_first_sentence() -> 
     first = only(content)
     found = {write_sub(u.path) for u in compose_absatz(first, first.absaetze[0]).units}
     assert found == {"Satz 1", "Satz 1 Nr. 1", "Satz 2"}
+
+
+def units(provision: Provision) -> dict[str, str]:
+    composed = compose_absatz(provision, provision.absaetze[0])
+    return {write_sub(u.path): composed.text[u.start : u.end] for u in composed.units}
+
+
+def items(*labelled: tuple[str, str]) -> str:
+    return "<DL>" + "".join(f"<DT>{label}</DT><DD><LA>{text}</LA></DD>" for label, text in labelled) + "</DL>"
+
+
+def test_numbers_of_several_parts_are_cited_alone_and_stand_in_the_number_above() -> None:
+    """StVZO Anlage VIII Nr. 1.2.1; the text of Nr. 1 may go on behind its 1.2."""
+    nested = f"<P>{items(('1', 'Art ' + items(('1.1', 'Eins'), ('1.2', 'Zwei')) + 'und so fort'), ('2', 'Frist'))}</P>"
+    assert units(only(nested, "Anlage 1")) == {
+        "Nr. 1": "1 Art\n1.1 Eins\n1.2 Zwei\nund so fort",
+        "Nr. 1.1": "1.1 Eins",
+        "Nr. 1.2": "1.2 Zwei",
+        "Nr. 2": "2 Frist",
+    }
+    flat = f"<P>{items(('1', 'Art'), ('1.1', 'Eins'), ('1.1.1', 'Eins eins'), ('1.10', 'Zehn'), ('2', 'Frist'))}</P>"
+    assert units(only(flat, "Anlage 1"))["Nr. 1.1"] == "1.1 Eins\n1.1.1 Eins eins"
+
+
+def test_a_number_that_a_source_nests_too_deep_is_not_in_the_number_before_it() -> None:
+    """TÜPrKostO: 1.4 stands in the list of 1.3.2."""
+    found = units(only(f"<P>{items(('1.3', 'A'), ('1.3.2', 'B ' + items(('1.4', 'C'))))}</P>", "Anlage 1"))
+    assert found == {"Nr. 1.3": "1.3 A\n1.3.2 B", "Nr. 1.3.2": "1.3.2 B", "Nr. 1.4": "1.4 C"}
+
+
+@pytest.mark.parametrize("labels", [("mit", "der"), ("P", "X"), ("le", "lx"), ("B'",), ("A", "B"), ("V",)])
+def test_words_and_symbols_of_formulas_are_no_letters(labels: tuple[str, ...]) -> None:
+    assert units(only(f"<P>Es ist {items(*((label, '= Wert') for label in labels))}</P>")) == {}
+
+
+def test_letters_that_count_without_punctuation_and_capital_i_after_h() -> None:
+    assert list(units(only(f"<P>{items(('a', 'Rot'), ('b', 'Blau'))}</P>"))) == ["lit. a", "lit. b"]
+    assert list(units(only(f"<P>{items(('H.', 'Rot'), ('I.', 'Blau'))}</P>"))) == ["lit. H", "lit. I"]
+
+
+def test_a_list_without_labels_is_text_of_what_it_stands_in() -> None:
+    """Its items are no units, and neither are they of the item before."""
+    content = (
+        f"<P>Es gilt {items(('1.', 'Rot ' + items(('', 'hell'), ('', 'dunkel'))), ('', 'sowie'), ('2.', 'Blau'))}</P>"
+    )
+    assert units(only(content)) == {"Nr. 1": "1. Rot\nhell\ndunkel", "Nr. 2": "2. Blau"}

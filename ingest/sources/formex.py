@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
-from ingest.sources.markers import read_marker
+from ingest.sources.markers import item_of, read_marker
 from ingest.sources.safe_xml import local_tag, parse_xml, text_of
 from ingest.tree import Absatz, Act, Block, Provision
 from normalize.errors import SourceError
@@ -351,8 +351,7 @@ def _list_blocks(items: etree._Element, path: Path, reader: _Reader) -> Iterator
 def _numbered(np: etree._Element, path: Path, reader: _Reader, before: Step | None) -> Iterator[Block]:
     """Yield the blocks of a numbered paragraph: `<NO.P>` is the marker, the rest its text."""
     marker = clean_inline(_plain(np.find("NO.P")))
-    step = read_marker(marker, "article", path, before) if marker else None
-    item_path = (*path, step) if step else path
+    item_path = item_of(marker, "article", path, before)
     for child in np:
         if child.tag is etree.ProcessingInstruction:
             _note_page(child, reader)

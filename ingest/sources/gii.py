@@ -12,7 +12,7 @@ from dataclasses import replace
 from lxml import etree
 
 from ingest.sources.gii_names import Division, Name, read_name
-from ingest.sources.markers import read_marker
+from ingest.sources.markers import item_of
 from ingest.sources.safe_xml import local_tag, parse_xml, text_of
 from ingest.sources.table_numbers import TableRow, row_numbers
 from ingest.tree import Absatz, Act, Block, Kind, Provision
@@ -391,9 +391,8 @@ def _list_blocks(definition_list: etree._Element, path: Path, style: Style) -> I
                 yield Block(marker, path)
                 marker, item_path, is_labelled = "", path, False
                 continue
-            step = read_marker(marker, style, path, before) if marker else None
-            item_path = (*path, step) if step else path
-            before = step or before
+            item_path = item_of(marker, style, path, before)
+            before = item_path[-1] if item_path and item_path != path else before
         elif tag == "DD":
             for block in _blocks(child, item_path, style):
                 if is_labelled and not block.path and not block.text.startswith(_ITEM):
