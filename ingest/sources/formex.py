@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
+from ingest.sources.formex_tables import row_paths
 from ingest.sources.markers import item_of, read_marker
 from ingest.sources.safe_xml import local_tag, parse_xml, text_of
 from ingest.tree import Absatz, Act, Block, Provision
@@ -368,14 +369,17 @@ def _table_blocks(table: etree._Element, path: Path, reader: _Reader) -> Iterato
     title = clean_inline(_plain(table.find("TITLE")))
     if title:
         yield Block(title, path, "", reader.page)
+    numbered = iter(row_paths(table))
     for row in table.iter("ROW", "TI.BLK", "STI.BLK"):
+        below: Path = ()
         if row.tag == "ROW":
             cells = [_clean(_inline(cell, reader)) for cell in row.iterchildren("CELL")]
+            below = next(numbered)
         else:
             cells = [_clean(_inline(row, reader))]
         line = " | ".join(cell for cell in cells if cell)
         if line:
-            yield Block(line, path, "", reader.page)
+            yield Block(line, (*path, *below), "", reader.page, row=below[0].value if below else "")
 
 
 def _tokens(element: etree._Element, reader: _Reader) -> Iterator[str | etree._Element]:
@@ -403,6 +407,8 @@ def _tokens(element: etree._Element, reader: _Reader) -> Iterator[str | etree._E
             yield _WORD_EDGE
         elif tag not in _SKIPPED:
             yield from _tokens(child, reader)
+            if tag == "NO.P":  # a numbered paragraph within a line ("1. Energy" in a cell)
+                yield " "
         if child.tail:
             yield child.tail
 
