@@ -19,7 +19,7 @@ from commands.opening import (
     open_to_plan,
     print_json,
 )
-from ingest.beside import plan_beside
+from ingest.beside import plan_beside, runs_behind
 from ingest.blue_green import reingest_beside
 from ingest.generations import is_behind_alias, refuse_beside
 from ingest.prune import prune as prune_collection
@@ -66,13 +66,14 @@ def reingest(
     if dry_run:
         with open_to_plan(settings) as (store, books), progress_bars() as progress:
             known = manifest_of(settings, books, collection, manifest)
-            runs = latest_runs(books, 100, command="reingest") if books is not None else []
             if strategy == "alias":
+                runs = runs_behind(books, collection) if books is not None else []
                 beside = plan_beside(store, collection, known, laws, embedder_for, progress, rebuild=rewrite, runs=runs)
                 report, pending = beside.report(), beside.pending
             else:
                 refuse_beside(store, collection)
                 name = real_name(store, collection)
+                runs = latest_runs(books, 100, command="reingest") if books is not None else []
                 plan = make_plan(store, name, known, laws, embedder_for, progress, rewrite_all=rewrite, runs=runs)
                 report, pending = plan.report(), plan.pending
     else:

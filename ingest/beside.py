@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backends.tables.runs import Run
+from backends.tables.connect import Tables
+from backends.tables.runs import Run, latest_runs
 from backends.vectors.store import Collection, Layout, VectorStore
 from ingest.estimate import POINT_OVERHEAD, estimate, measured_rate
 from ingest.gather import Progress, claims_on, no_progress
@@ -51,6 +52,14 @@ class BesidePlan:
         }
 
 
+def runs_behind(tables: Tables, alias: str) -> list[Run]:
+    """Return the runs that a plan asks for: the last ones for the rate, and all of the alias for the names it had."""
+    last = latest_runs(tables, 100, command="reingest")
+    own = latest_runs(tables, 10_000, command="reingest", collection=alias)
+    known = {run.run_id for run in last}
+    return [*last, *(run for run in own if run.run_id not in known)]
+
+
 def plan_beside(
     store: VectorStore,
     alias: str,
@@ -64,6 +73,7 @@ def plan_beside(
 ) -> BesidePlan:
     """Read all documents, the served collection and the draft, and compare. Writes nothing.
 
+    `runs` are earlier re-ingests (`runs_behind`).
     With `rebuild` a new collection is built even if the served one is current, and every payload of a draft is written.
     Raises GateError if the alias' name is that of a collection, or if points that no document claims cannot be carried
     over.

@@ -13,9 +13,9 @@ from typing import Any
 
 from backends.tables.connect import Tables
 from backends.tables.locks import collection_lock
-from backends.tables.runs import finish_run, latest_runs, start_run
+from backends.tables.runs import finish_run, start_run
 from backends.vectors.store import Layout, Point, Record, VectorStore, in_batches
-from ingest.beside import BesidePlan, plan_beside
+from ingest.beside import BesidePlan, plan_beside, runs_behind
 from ingest.certain import until_certain
 from ingest.checks import EXAMPLES, Check
 from ingest.estimate import refuse_if_full
@@ -49,7 +49,7 @@ def reingest_beside(
     alias stands for what it stood for, and running again goes on where this run ended.
     """
     with collection_lock(tables, alias) as lock:
-        runs = latest_runs(tables, 100, command="reingest")
+        runs = runs_behind(tables, alias)
         beside = plan_beside(store, alias, manifest, laws, embedder_for, progress, rebuild=rebuild, runs=runs)
         live = generation(store, beside.live)
         if live is not None and live.state == DRAFT:  # what a kill right after the switch leaves

@@ -57,7 +57,8 @@ def sort_points(
     named = {names.document_id: names for names in names_of(receipt or {})}
     owners = [*named.values(), *(Names(one, (), frozenset()) for one in states if one not in named)]
     claims = claim(points, owners, names_of(receipt or {}, "without_text"))
-    versions = {name: state.document_version for name, state in states.items()}
+    versions = {name: str(said["version"]) for name, said in (receipt or {"documents": {}})["documents"].items()}
+    versions |= {name: state.document_version for name, state in states.items()}
     new: dict[str, list[PointSketch]] = {}
     old: dict[str, list[PointSketch]] = {}
     for name, held in claims.by_document.items():

@@ -91,6 +91,9 @@ class Bench:
             self.store, self.tables, NAME, self.manifest, LAWS, backups, max_delete_ratio=ratio, dry_run=dry_run
         )
 
+    def verify_served(self) -> None:
+        assert verify(self.store, self.tables, self.store.aliases()[NAME], self.manifest, LAWS)["ok"]
+
     def back(self, *, dry_run: bool = False) -> dict[str, Any]:
         return switch_back(self.store, self.tables, NAME, self.folder / "backups", dry_run=dry_run)
 
@@ -323,6 +326,19 @@ def test_prune_removes_what_was_served_before_and_rollback_brings_it_back(bench:
     assert bench.whole() == before, "byte for byte, vectors included"
     about = bench.store.describe(NAME)
     assert about is not None and "chunk_hash" in about.indexes and about.metadata["embedder"] == bench.embedder.model
+
+
+def test_a_name_that_was_served_once_is_never_given_again(bench: Bench) -> None:
+    """Else the backup of one collection would be taken for that of another."""
+    two_versions(bench)
+    bench.back()
+    bench.use(1)
+    bench.verify_served()
+    bench.prune()
+    assert bench.store.collections() == ["gesetze.v1"]
+    bench.use(2)
+    assert bench.plan()["builds"] == "gesetze.v2", "a plan without books knows no better"
+    assert bench.reingest()["builds"] == "gesetze.v3"
 
 
 def test_prune_needs_a_receipt_that_fits(bench: Bench) -> None:

@@ -21,8 +21,10 @@ from ingest.blue_green import reingest_beside
 from ingest.manifest import Manifest, read_manifest
 from ingest.prune import prune
 from ingest.reingest import reingest
+from ingest.retire import prune_alias
 from ingest.rollback import rollback
 from ingest.status import collections_status, runs_status
+from ingest.switch_back import switch_back
 from ingest.verify import verify
 from normalize.laws import LawTable
 from tests.qdrant_app import Server
@@ -200,6 +202,21 @@ def test_collections_behind_an_alias_say_what_they_are(bench: Bench) -> None:
     assert (second["collection"], second["aliases"]) == ("gesetze.v2", [NAME])
     assert (second["receipt_state"], second["verified"]["points"]) == ("fit", CHUNKS)
     assert (second["last_run"]["command"], second["last_run"]["status"]) == ("verify", "done")  # within the reingest
+
+
+def test_a_collection_put_back_from_its_backup_is_what_its_receipt_says(bench: Bench) -> None:
+    for text in ("zwei", "drei"):
+        source = bench.folder / "leihradgesetz.xml"
+        source.write_text(source.read_text("utf-8").replace("zwei Jahre lang", f"{text} Jahre lang"), "utf-8")
+        reingest_beside(bench.store, bench.tables, NAME, bench.manifest, LAWS, embedder_for)
+    backups = bench.folder / "backups"
+    prune_alias(bench.store, bench.tables, NAME, bench.manifest, LAWS, backups)
+    assert [c["collection"] for c in collections_status(bench.store, bench.tables)] == ["gesetze.v2"]
+    switch_back(bench.store, bench.tables, NAME, backups)
+    first, second = collections_status(bench.store, bench.tables)
+    assert (first["new"]["points"], first["verified"]["points"], first["old"]["points"]) == (CHUNKS, CHUNKS, 0)
+    assert (first["receipt_state"], first["receipt_says"]) == ("stale", "the manifest or its files have changed")
+    assert second["receipt_state"] == "fit"
 
 
 def test_a_collection_that_only_the_books_know_is_missing(bench: Bench) -> None:
