@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backends.embedders import TokenLimit
+from backends.vectors.store import SparseVector
 from ingest.compose import DIVISIONS, Composed, Span, compose_absatz, write_sub
 from ingest.tree import Absatz, Block, Provision
 from normalize import identity
@@ -69,11 +70,15 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A contract payload, and the text the embedder and BM25 see (heading and list stem in front)."""
+    """A contract payload, and the text the embedder and BM25 see (heading and list stem in front).
+
+    `terms` are its BM25 terms where they have been made already.
+    """
 
     payload: dict[str, Any]
     embed_text: str
     language: str
+    terms: SparseVector | None = None
 
     @property
     def chunk_id(self) -> str:

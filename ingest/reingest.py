@@ -5,8 +5,10 @@ collection → write, read back, then book each document. The old points stay un
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from backends.tables.connect import Tables
@@ -23,8 +25,9 @@ from ingest.gather import Progress, Survey, claims_on, no_progress, nothing, sur
 from ingest.manifest import Manifest
 from ingest.plan import DocumentPlan, plan_document
 from ingest.reading import Gathered, is_large
+from ingest.spool import put_aside, spool_folder, take_back
 from ingest.stored import PointSketch
-from ingest.target import EmbedderFor, Target, find_target, ready
+from ingest.target import MODEL, EmbedderFor, Target, find_target, ready
 from ingest.upload import BATCH, prepare, rewrite_payloads, write
 from normalize.errors import FundstelleError, SourceError
 from normalize.laws import LawTable
@@ -48,7 +51,10 @@ _TOTALS = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a run: what each document needs, the points no document claims, the files that have no text."""
+    """The plan of a run: what each document needs, the points no document claims, the files that have no text.
+
+    `kept` are the chunks of a small manifest, by document; `spool` is where those of a large one were put aside.
+    """
 
     target: Target
     documents: list[DocumentPlan]
@@ -58,6 +64,7 @@ class Plan:
     seconds: float
     edges: Edges = field(repr=False)
     kept: dict[str, list[Chunk]] = field(repr=False)
+    spool: Path | None = None
 
     @property
     def totals(self) -> dict[str, int]:
@@ -110,8 +117,11 @@ def make_plan(
     *,
     rewrite_all: bool = False,
     runs: Sequence[Run] = (),
+    spool: Path | None = None,
 ) -> Plan:
     """Read all documents and the collection, and compare. Writes nothing.
+
+    A first run puts the chunks of a large manifest aside in the folder `spool`, if it is given one.
 
     With `rewrite_all` the payload of every chunk is to be written again, whatever the store says it is. `runs` are
     earlier re-ingests, newest first, for the estimate of the time.
@@ -120,7 +130,10 @@ def make_plan(
     """
     started = time.perf_counter()
     target = find_target(store, collection, embedder_for)
-    found, kept = read_sources(manifest, laws, target, progress)
+    is_first = target.existing is None or MODEL not in target.existing.metadata
+    if not (is_first and is_large(manifest)):
+        spool = None
+    found, kept = read_sources(manifest, laws, target, progress, spool)
     claims = claims_on(store, collection, found.expected, found.skipped)
     plans = [
         plan_document(e, claims.by_document.get(e.names.document_id, []), rewrite_all=rewrite_all)
@@ -129,15 +142,21 @@ def make_plan(
     names = [loaded.origin for loaded in found.skipped]
     rate = measured_rate(runs, target.embedder.model)
     takes = estimate(store, plans, target.layout.dimension, is_new=target.existing is None, rate=rate)
-    return Plan(target, plans, claims.unclaimed, names, takes, time.perf_counter() - started, found.edges, kept)
+    seconds = time.perf_counter() - started
+    return Plan(target, plans, claims.unclaimed, names, takes, seconds, found.edges, kept, spool)
 
 
 def read_sources(
-    manifest: Manifest, laws: LawTable, target: Target, progress: Progress = no_progress
+    manifest: Manifest, laws: LawTable, target: Target, progress: Progress = no_progress, spool: Path | None = None
 ) -> tuple[Survey[list[Chunk] | None], dict[str, list[Chunk]]]:
-    """Go through all documents once; return what must be there, and by document id the chunks of a small manifest."""
-    pick = nothing if is_large(manifest) else _all_chunks
-    found: Survey[list[Chunk] | None] = survey(manifest, laws, pick, progress, tokens=target.embedder.token_limit)
+    """Go through all documents once; return what must be there, and by document id the chunks of a small manifest.
+
+    Those of a large one are put aside in `spool`, if it is given.
+    """
+    pick: Callable[[Gathered], list[Chunk] | None] = nothing if is_large(manifest) else _all_chunks
+    if spool is not None:
+        pick = partial(put_aside, folder=spool)
+    found = survey(manifest, laws, pick, progress, tokens=target.embedder.token_limit)
     return found, {
         document.names.document_id: chunks
         for document, chunks in zip(found.expected, found.picked, strict=True)
@@ -165,9 +184,11 @@ def reingest(
     Raises LockedError if another run writes this collection. After any error the old points are all there, and running
     again goes on where this run ended.
     """
-    with collection_lock(tables, collection) as lock:
+    with collection_lock(tables, collection) as lock, spool_folder() as spool:
         runs = latest_runs(tables, 100, command="reingest")
-        plan = make_plan(store, collection, manifest, laws, embedder_for, progress, rewrite_all=rewrite_all, runs=runs)
+        plan = make_plan(
+            store, collection, manifest, laws, embedder_for, progress, rewrite_all=rewrite_all, runs=runs, spool=spool
+        )
         refuse_if_full(plan.takes, store.where)
         run_id = start_run(tables, "reingest", collection, {"manifest": str(manifest.path.resolve())})
         try:
@@ -244,6 +265,8 @@ def _chunks_of(document: DocumentPlan, plan: Plan, laws: LawTable) -> list[Chunk
     kept = plan.kept.get(expected.names.document_id)
     if kept is not None:
         return [plan.edges.fill(chunk) for chunk in kept]
+    if plan.spool is not None:
+        return [plan.edges.fill(chunk) for chunk in take_back(plan.spool, expected.names.document_id)]
     loaded = load(expected.entry, laws, plan.target.embedder.token_limit)
     if loaded.document.document_version != expected.version:
         raise SourceError(f"{expected.origin} changed while the run was under way: run again.")

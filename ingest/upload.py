@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from backends.embedders.cache import from_cache
-from backends.vectors.store import Floats, Point, PointId, SparseVector, VectorStore, in_batches
+from backends.vectors.store import Floats, Point, PointId, VectorStore, in_batches
 from ingest.certain import until_certain
 from ingest.chunker import Chunk
+from ingest.spool import terms_of
 from ingest.stored import LIGHT_FIELDS, PointSketch, light_digest
 from ingest.target import Target
-from normalize.analyzer import sparse_document
 
 BATCH = 512
 
@@ -54,10 +54,7 @@ def _old_vectors(store: VectorStore, target: Target, ids: Sequence[PointId]) -> 
 
 
 def _point(target: Target, chunk: Chunk, dense: Floats) -> Point:
-    sparse = None
-    if target.layout.sparse is not None:
-        terms = sparse_document(chunk.embed_text, "en" if chunk.language == "en" else "de")
-        sparse = SparseVector(tuple(terms.indices), tuple(terms.values))
+    sparse = terms_of(chunk) if target.layout.sparse is not None else None
     return Point(chunk.point_id, dense, sparse, chunk.payload)
 
 
