@@ -209,7 +209,7 @@ def _sentences(path: Path, placed: Sequence[_Placed]) -> list[tuple[int, int]]:
                 after_list = True
                 open_sentence = not _closed(block.text)
             continue
-        if block.quoted or block.row:  # neither another act's wording nor a table's row has a Satz of this one
+        if block.quoted or block.row or not block.counts:  # no Satz of this text
             if result:
                 result[-1][1] = entry.end
             open_sentence = after_list = False

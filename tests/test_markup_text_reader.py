@@ -275,3 +275,17 @@ def test_a_law_written_as_text_comes_back(shared: Path, law: str, width: int, ma
 
     assert outline(back) == outline(act)
     assert {a: w for a, w in wording(act).items() if wording(back)[a] != w} == {}
+
+
+def test_a_number_and_its_first_letter_on_one_line_are_two_units() -> None:
+    text = "# § 1\n\n(1) Es gilt\n\n1. a) aa) Rot,\n   bb) Rosa,\n   b) Blau,\n2. Grün."
+    (provision,) = read(text).provisions
+    composed = compose_absatz(provision, provision.absaetze[0])
+    assert {write_sub(u.path): composed.text[u.start : u.end] for u in composed.units} == {
+        "Nr. 1": "1.\na)\naa) Rot,\nbb) Rosa,\nb) Blau,",
+        "Nr. 1 lit. a": "a)\naa) Rot,\nbb) Rosa,",
+        "Nr. 1 lit. a Doppelbuchst. aa": "aa) Rot,",
+        "Nr. 1 lit. a Doppelbuchst. bb": "bb) Rosa,",
+        "Nr. 1 lit. b": "b) Blau,",
+        "Nr. 2": "2. Grün.",
+    }

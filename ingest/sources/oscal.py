@@ -355,11 +355,8 @@ def _unmarked(text: str) -> str:
 
 
 def _entry(text: str, path: Path, marker: str) -> Block:
-    """Return an entry of a list whose labels are no units ("AC-01a.[01]"): its full stops end no Satz of the list.
-
-    A sentence that starts where the text ends is what tells the composer so.
-    """
-    return Block(text, path, marker, sentences=(len(text),))
+    """Return an entry of a list whose labels are no units ("AC-01a.[01]"): its full stops end no Satz of the list."""
+    return Block(text, path, marker, counts=False)
 
 
 def _organization_defined(label: str, param: Mapping[str, Any]) -> str:

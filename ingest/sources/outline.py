@@ -6,7 +6,7 @@ Fundstelle is not.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ingest.sources.markers import read_marker, roman_value
@@ -29,6 +29,8 @@ _RUNS_ON = re.compile(
     r"No|[Vv]om|[Aa]m|[Bb]is|bis zum)$"
 )
 _CLOSED = re.compile("[.!?…][\"'”“’‘»«)\\]]*$")
+# The label of a first item that is no number: "13. a) …" begins Nr. 13 and its lit. a on one line.
+_FIRST_LETTER = re.compile(r"\(?(?:a|aa|i)\)(?=\s)")
 _FIRST = frozenset({"1", "a", "i", "aa", "A", "I"})
 # How far a list may jump where a source left out an item.
 _LONGEST_JUMP = 3
@@ -249,13 +251,23 @@ def placed_blocks(lines: Iterable[Line], style: Style, base: Path = ()) -> tuple
             continue
         found = None if marker or line.depth else split_marker(text)
         if found is not None and outline.accepts(found[0]) and not (blocks and runs_on(blocks[-1].text)):
-            marker, text = found
-            blocks.append(Block(text, outline.place(marker, None), marker))
+            blocks.extend(_items(outline, found[0], found[1], line.indent))
         elif marker:
             blocks.append(Block(text, outline.place(marker, line.depth), marker))
         else:
             blocks.append(Block(text, outline.path(line.depth or 0)))
     return tuple(block for block in blocks if block.text or block.marker)
+
+
+def _items(outline: Outline, marker: str, text: str, indent: int) -> Iterator[Block]:
+    """Yield the item that a label opens, and those that begin on its line ("13. a) aa) …")."""
+    path = outline.place(marker, None, indent)
+    inner = split_marker(text) if path and _FIRST_LETTER.match(text) else None
+    if inner is None:
+        yield Block(text, path, marker)
+        return
+    yield Block("", path, marker)
+    yield from _items(outline, inner[0], inner[1], indent + 1)
 
 
 class _Builder:
@@ -282,7 +294,11 @@ class _Builder:
             return
         number = self._absatz_number(marker, line)
         if number is None:
-            self._append(Block(text, self._outline.place(marker, depth, line.indent), marker))
+            if depth is None:
+                for block in _items(self._outline, marker, text, line.indent):
+                    self._append(block)
+            else:
+                self._append(Block(text, self._outline.place(marker, depth, line.indent), marker))
             return
         self._outline.reset()
         self._form = _form(marker, line)
