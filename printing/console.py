@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from ingest.gather import Progress as ProgressCallback
 from ingest.gather import no_progress
@@ -22,14 +23,22 @@ def console() -> Console:
     return Console(highlight=False, markup=False, soft_wrap=True, width=width)
 
 
+class _Rate(ProgressColumn):
+    """How many a second, of late."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:,.0f}/s" if speed else "")
+
+
 @contextmanager
 def progress_bars() -> Iterator[ProgressCallback]:
-    """Yield a callback that draws a bar a stage on a terminal's standard error, and nothing in a pipe."""
+    """Yield a callback that draws a bar a stage, with rate and time left, on a terminal's standard error only."""
     errors = Console(stderr=True)
     if not errors.is_terminal:
         yield no_progress
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
     with Progress(*columns, console=errors, transient=True) as progress:
         tasks: dict[str, Any] = {}
 
