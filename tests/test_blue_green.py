@@ -3,6 +3,7 @@
 Small cases run on the example law, in two versions.
 """
 
+import random
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -546,6 +547,42 @@ def test_the_coexisting_rollback_knows_nothing_of_collections(bench: Bench) -> N
     two_versions(bench)
     with pytest.raises(UsageError, match="no backup"):
         rollback(bench.store, bench.tables, "gesetze.v2", bench.folder / "backups")
+
+
+@pytest.mark.parametrize("store", ["http"], indirect=True)
+@pytest.mark.parametrize("seed", range(6))
+def test_any_order_of_commands_and_kills_serves_one_whole_version(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Whatever happens, the alias leads to all points of one version and every point of no document, bit for bit."""
+    monkeypatch.setattr("ingest.reingest.BATCH", 4)
+    moments = random.Random(seed)
+    versions = {number: expected_payloads(bench.use(number)) for number in range(1, 5)}
+    bench.use(1)
+    bench.reingest()
+    foreign = add_foreign(bench, "gesetze.v1")
+    seen, refused = set(), 0
+    for _ in range(14):
+        act = moments.choice([bench.reingest, bench.reingest, bench.prune, bench.back])
+        if act == bench.reingest:
+            bench.use(moments.randint(1, 4))
+        try:
+            if moments.random() < 0.6:
+                killed_at(bench, moments.randint(1, 9), act, after=moments.random() < 0.5)
+            else:
+                act()
+        except FundstelleError:
+            refused += 1
+        whole = bench.whole()
+        assert foreign.items() <= whole.items()
+        ours = {point_id: held[0] for point_id, held in whole.items() if point_id not in foreign}
+        assert ours in versions.values()
+        seen.add(next(number for number, expected in versions.items() if expected == ours))
+    assert len(seen) > 1 and refused < 10
+    bench.use(2)
+    bench.reingest()
+    bench.prune(ratio=1.0)
+    assert len(bench.store.collections()) == 1 and len(bench.points()) == CHUNKS + len(foreign)
 
 
 # --- As an operator calls it ---------------------------------------------------------------------------------------

@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 
 from backends.vectors.checks import id_key, unit_length
-from backends.vectors.store import Layout, Point, PointId, Record, SparseVector, VectorStore, Where, real_name
+from backends.vectors.store import (
+    GENERATION,
+    Layout,
+    Point,
+    PointId,
+    Record,
+    SparseVector,
+    VectorStore,
+    Where,
+    real_name,
+    served,
+)
 from normalize.errors import StoreError, UsageError
 from tests.vectors_fixtures import filled as filled
 from tests.vectors_fixtures import running_server as running_server
@@ -138,6 +149,14 @@ class TestAliases:
         assert [one.id for one in filled.retrieve("current", [uuid_of(99), uuid_of(1)])] == [uuid_of(99)]
         filled.switch_alias("other", "law")
         assert filled.aliases() == {"current": "law.v2", "other": "law"}
+
+    def test_what_is_read_where_no_name_is_given(self, filled: VectorStore) -> None:
+        """Each collection once, by its alias if it has one; what was built for an alias and has none is left out."""
+        for name, metadata in (("x.v1", {GENERATION: {}}), ("x.v2", {GENERATION: {}}), ("plain.v3", {})):
+            filled.create(name, LAYOUT, {}, metadata)
+        filled.switch_alias("x", "x.v2")
+        filled.switch_alias("y", "x.v2")
+        assert served(filled) == ["law", "plain.v3", "x"]
 
     def test_a_name_is_a_collection_or_an_alias_never_both(self, filled: VectorStore) -> None:
         with pytest.raises(StoreError, match="'law' has the name"):

@@ -9,6 +9,7 @@ UUIDs. Where the distance is cosine, dense vectors are stored with length 1, and
 that has length 1 already is stored bit for bit, so what was read can be written back without a change.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -22,6 +23,9 @@ CURRENT_VERSIONS = "current_versions"
 
 GENERATION = "generation"
 """Metadata of a collection that was built to stand behind an alias: of which alias, before it, and how far it is."""
+
+# What a collection that was built for an alias is called; others need not be opened to know that they are none.
+_BUILT = re.compile(r".+\.v[0-9]+")
 
 PointId = str | int
 Floats = NDArray[np.float32]
@@ -261,9 +265,14 @@ def served(store: VectorStore) -> list[str]:
     for name in store.collections():
         if name in by_collection:
             names.append(by_collection[name])
-        elif (about := store.describe(name)) is not None and GENERATION not in about.metadata:
+        elif _BUILT.fullmatch(name) is None or not _is_generation(store, name):
             names.append(name)
     return sorted(names)
+
+
+def _is_generation(store: VectorStore, name: str) -> bool:
+    about = store.describe(name)
+    return about is not None and GENERATION in about.metadata
 
 
 def in_batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
