@@ -29,8 +29,9 @@ from relink.anchors import make_anchors  # noqa: E402
 from relink.chunks import LinkChunk  # noqa: E402
 from relink.controls import export_controls, import_controls  # noqa: E402
 from relink.corpus import Corpus, build_corpus  # noqa: E402
+from relink.parallel import decide_in_parallel, processors  # noqa: E402
 from relink.run import relink  # noqa: E402
-from relink.tiers import TIERS, decide_anchors  # noqa: E402
+from relink.tiers import TIERS  # noqa: E402
 from tests.relink_gold import Row, in_share, read_gold, read_law, score  # noqa: E402
 
 SEED = 20240601
@@ -53,10 +54,10 @@ def measure_engine(chunks: list[LinkChunk], rows: list[Row]) -> Corpus:
     corpus = build_corpus(chunks)
     indexed = time.perf_counter()
     anchors = make_anchors(corpus, [(row.text, row.hint) for row in rows])
-    decisions = decide_anchors(corpus, anchors, list(TIERS.values()))
+    decisions = decide_in_parallel(corpus, anchors, list(TIERS.values()))
     seconds = time.perf_counter() - indexed
     print(f"chunks {len(chunks)}  letters {len(corpus.letters)}  index {indexed - started:.1f} s")
-    print(f"quotations {len(rows)}  {seconds:.1f} s  {len(rows) / seconds:.0f} a second")
+    print(f"quotations {len(rows)}  {seconds:.1f} s  {len(rows) / seconds:.0f} a second on {processors()} processors")
     table = score(corpus, rows, decisions)
     for (damage, case), counts in sorted(table.items()):
         print(

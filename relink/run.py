@@ -40,9 +40,10 @@ from relink.inherit import (
     stage_decisions,
     work,
 )
+from relink.parallel import decide_in_parallel
 from relink.report import changes_of
 from relink.spans import citation_of
-from relink.tiers import TIERS, Tier, decide_anchors
+from relink.tiers import TIERS, Tier
 
 COMMAND = "relink"
 _REVIEW_CANDIDATES = 8
@@ -258,7 +259,7 @@ def _decide(
     for _, text, hint in quoted:
         numbers.setdefault((text, hint), len(numbers))
     anchors = make_anchors(corpus, list(numbers))
-    decisions = decide_anchors(corpus, anchors, [tier for tier in tiers if tier.name in TIERS])
+    decisions = decide_in_parallel(corpus, anchors, [tier for tier in tiers if tier.name in TIERS])
     for tier in tiers:
         if tier.name not in TIERS:
             _decide_what_is_left(corpus, anchors, decisions, tier)
