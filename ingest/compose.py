@@ -212,7 +212,7 @@ def _sentences(path: Path, placed: Sequence[_Placed]) -> list[tuple[int, int]]:
         if block.quoted or block.row or not block.counts:  # no Satz of this text
             if result:
                 result[-1][1] = entry.end
-            open_sentence = after_list = False
+            open_sentence, after_list = False, True  # what begins small behind it goes on with the sentence before
             continue
         for number, (start, end) in enumerate(_own_sentences(block, bool(official))):
             continues = (
@@ -220,7 +220,7 @@ def _sentences(path: Path, placed: Sequence[_Placed]) -> list[tuple[int, int]]:
                 and bool(result)
                 and (open_sentence or (after_list and not _starts_sentence(block.text[start:end])))
             )
-            if official and block.sentences:
+            if official:  # a source that numbers sentences numbers all of them
                 continues = number == 0 and bool(result) and start not in block.sentences
             if continues:
                 result[-1][1] = entry.body + end

@@ -20,7 +20,7 @@ class Block:
     `sentences` holds the offsets in `text` where the source itself numbers a sentence; empty where it does not.
     `quoted` text is the wording of another act (amending law): its numbers are no units of this act. `row` is the
     number of the table row that the block is, where the table's rows are cited by number ("1.1.1"). Full stops of a
-    block that counts not (`counts`) end no Satz: it is a form or an entry of a list without units.
+    block that counts not (`counts`) end no Satz: it is a row or an entry of a list without units.
     """
 
     text: str

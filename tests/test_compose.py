@@ -89,6 +89,36 @@ def test_the_sources_own_sentence_numbers_win() -> None:
     assert units([Block(text, sentences=(0, 19))]) == {"Satz 1": "Das gilt n. sonst.", "Satz 2": "Jenes auch."}
 
 
+def test_where_the_source_numbers_sentences_an_unnumbered_block_begins_none() -> None:
+    """EStG § 35 Abs. 1: between Satz 2 and Satz 3 stands a formula, whose parts are no sentences."""
+    blocks = [
+        Block("Sie ermäßigt sich.", sentences=(0,)),
+        Block("Der Betrag ist: Summe.", sentences=(0,)),
+        Block("Summe aller Einkünfte."),
+        Block("Gewerblich sind Gewinne.", sentences=(0,)),
+    ]
+    assert units(blocks)["Satz 3"] == "Gewerblich sind Gewinne."
+
+
+def test_rows_of_a_table_belong_to_the_sentence_they_hang_on() -> None:
+    blocks = [
+        Block("Die Gebühr beträgt:"),
+        Block("Prüfung. | 5 Euro.", counts=False),
+        Block("Abnahme. | 6 Euro.", counts=False),
+        Block("für jeden Fall."),
+        Block("Auslagen kommen hinzu."),
+    ]
+    assert units(blocks) == {
+        "Satz 1": "Die Gebühr beträgt:\nPrüfung. | 5 Euro.\nAbnahme. | 6 Euro.\nfür jeden Fall.",
+        "Satz 2": "Auslagen kommen hinzu.",
+    }
+
+
+def test_a_sentence_goes_on_behind_what_it_quotes() -> None:
+    blocks = [Block("Es wird angefügt:"), Block("„(3) Neu. Ganz neu.“", quoted=True), Block("und gilt. Auch hier.")]
+    assert units(blocks)["Satz 2"] == "Auch hier."
+
+
 _words = st.lists(
     st.sampled_from(["Haus", "gilt.", "Wer", "und", "Abs.", "1", "nicht;", "Rad,"]), min_size=1, max_size=30
 )

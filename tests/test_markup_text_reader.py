@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.compose import compose_absatz, write_sub
+from ingest.compose import compose, compose_absatz, write_sub
 from ingest.sources.formex import read_formex
 from ingest.sources.gii import read_gii
 from ingest.sources.markup_text import is_law_text, read_markup_text
+from ingest.sources.outline import Line
+from ingest.sources.outline import absaetze as outlined
 from ingest.tree import Act, Provision
 from normalize.errors import SourceError
 
@@ -288,4 +290,15 @@ def test_a_number_and_its_first_letter_on_one_line_are_two_units() -> None:
         "Nr. 1 lit. a Doppelbuchst. bb": "bb) Rosa,",
         "Nr. 1 lit. b": "b) Blau,",
         "Nr. 2": "2. Grün.",
+    }
+
+
+def test_rows_of_a_table_open_no_unterabsatz_and_no_satz() -> None:
+    lines = [Line("(1) Die Sätze sind:", depth=0)]
+    lines += [Line(f"{n}. | Fall {n}.", depth=0, is_row=True) for n in (1, 2)]
+    [absatz] = outlined([*lines, Line("Dies gilt stets.", depth=0)], "article", counts_paragraphs=True)
+    composed = compose(absatz.blocks, "article")
+    assert {write_sub(u.path): composed.text[u.start : u.end] for u in composed.units} == {
+        "UAbs. 1": "Die Sätze sind:\n1. | Fall 1.\n2. | Fall 2.",
+        "UAbs. 2": "Dies gilt stets.",
     }

@@ -330,7 +330,8 @@ def _quotable(line: PageLine) -> Quotable:
 
 
 def _line(line: PageLine) -> Line:
-    return Line(line.text.replace(BREAK, " "), line.marker, line.depth, quoted=line.key == "quoted")
+    text = line.text.replace(BREAK, " ")
+    return Line(text, line.marker, line.depth, quoted=line.key == "quoted", is_row=line.role == "row")
 
 
 def _annex_blocks(lines: Sequence[PageLine]) -> Iterator[Block]:

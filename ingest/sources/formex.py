@@ -379,7 +379,7 @@ def _table_blocks(table: etree._Element, path: Path, reader: _Reader) -> Iterato
             cells = [_clean(_inline(row, reader))]
         line = " | ".join(cell for cell in cells if cell)
         if line:
-            yield Block(line, (*path, *below), "", reader.page, row=below[0].value if below else "")
+            yield Block(line, (*path, *below), "", reader.page, row=below[0].value if below else "", counts=False)
 
 
 def _tokens(element: etree._Element, reader: _Reader) -> Iterator[str | etree._Element]:

@@ -371,7 +371,7 @@ def _blocks(element: etree._Element, path: Path, style: Style, marker: str = "")
             yield from _list_blocks(token, path, style)
         elif tag == "table":
             for row, number in _table_rows(token):  # a row that is "(8)" and a picture is a formula and its number
-                yield Block(_ITEM + row if _ABSATZ.fullmatch(row) and not path else row, path, row=number)
+                yield Block(_ITEM + row if _ABSATZ.fullmatch(row) and not path else row, path, row=number, counts=False)
         else:
             yield from _blocks(token, path, style)
     yield from flush()

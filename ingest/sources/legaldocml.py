@@ -322,7 +322,7 @@ def _blocks(element: etree._Element, path: Path, reader: _Reader, marker: str = 
         yield from _list_blocks(element, path, reader, marker)
         return
     if name in _TABLES:
-        yield from (Block(row, path) for row in _table_rows(element, reader))
+        yield from (Block(row, path, counts=False) for row in _table_rows(element, reader))
         return
     pieces: list[str] = []
     for token in _tokens(element, reader):

@@ -43,6 +43,7 @@ class Line:
 
     `marker` is the label where the source sets it apart. `depth` 0 is running text, n the n-th nested list, None that
     the source does not say. `quoted` lines are wording of another act. `indent` is in columns, where depth is None.
+    A row of a table (`is_row`) opens neither Absatz nor Unterabsatz, and no Satz.
     """
 
     text: str
@@ -50,6 +51,7 @@ class Line:
     depth: int | None = None
     quoted: bool = False
     indent: int = 0
+    is_row: bool = False
 
 
 def split_marker(text: str) -> tuple[str, str] | None:
@@ -246,8 +248,8 @@ def placed_blocks(lines: Iterable[Line], style: Style, base: Path = ()) -> tuple
     blocks: list[Block] = []
     for line in lines:
         marker, text = line.marker, line.text
-        if line.quoted:
-            blocks.append(Block(text, outline.path(line.depth), marker, quoted=True))
+        if line.quoted or line.is_row:
+            blocks.append(Block(text, outline.path(line.depth), marker, quoted=line.quoted, counts=not line.is_row))
             continue
         found = None if marker or line.depth else split_marker(text)
         if found is not None and outline.accepts(found[0]) and not (blocks and runs_on(blocks[-1].text)):
@@ -279,8 +281,9 @@ class _Builder:
         self._form: tuple[bool, int, bool] | None = None
 
     def add(self, line: Line) -> None:
-        if line.quoted:
-            self._append(Block(line.text, self._outline.path(line.depth), line.marker, quoted=True))
+        if line.quoted or line.is_row:
+            path = self._outline.path(line.depth)
+            self._append(Block(line.text, path, line.marker, quoted=line.quoted, counts=not line.is_row))
             return
         marker, text = line.marker, line.text
         depth = line.depth
