@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 
 from ingest.chunker import MAX_CHARACTERS, Document, chunk_act  # noqa: E402
 from ingest.compose import compose_absatz  # noqa: E402
-from ingest.conservation_run import source_files  # noqa: E402
+from ingest.conservation.run import source_files  # noqa: E402
 from ingest.sources.detect import read_act  # noqa: E402
 from ingest.tree import Provision  # noqa: E402
 from normalize.errors import SourceError  # noqa: E402

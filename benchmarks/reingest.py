@@ -47,7 +47,7 @@ KILL_AT = 0.6
 def prepare(shared: Path, folder: Path, wanted: int) -> int:
     """Write files, chunks and vectors of so many chunks of federal law, and of the same with one law changed."""
     from backends.embedders import HashingEmbedder
-    from ingest.conservation_run import source_files
+    from ingest.conservation.run import source_files
     from ingest.documents import load_file
     from normalize.errors import FundstelleError
     from normalize.laws import LawTable

@@ -8,8 +8,8 @@ import typer
 import printing.sources as printed
 from commands.opening import JsonFlag, open_vectors, print_json
 from commands.texts import sources
-from ingest.conservation_run import FLOOR, WORKERS, Totals, check_sources
-from ingest.legacy_rebuild import rebuild_collection
+from ingest.conservation.run import FLOOR, WORKERS, Totals, check_sources
+from ingest.legacy.rebuild import rebuild_collection
 from normalize.laws import LawTable
 
 BELOW_FLOOR = 3

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from ingest.chunker import Document, chunk_act
-from ingest.conservation import Stretch, conserve, letters
-from ingest.conservation_run import Checked, Totals, check_bytes, check_sources, source_files, stretches_of
+from ingest.conservation.compare import Stretch, conserve, letters
+from ingest.conservation.run import Checked, Totals, check_bytes, check_sources, source_files, stretches_of
 from ingest.sources.detect import read_act
 
 FLOORS = tomllib.loads((Path(__file__).parent / "floors.toml").read_text("utf-8"))["conservation"]

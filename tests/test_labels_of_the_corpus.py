@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ingest.chunker import Document, chunk_act
-from ingest.conservation_run import source_files
+from ingest.conservation.run import source_files
 from ingest.documents import load_file
 from ingest.sources.detect import read_act
 from normalize.citation import UNKNOWN, Citation, CitationError

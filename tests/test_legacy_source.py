@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from backends.vectors.store import Record
 from ingest.chunker import Document, chunk_act
 from ingest.compose import compose, write_sub
-from ingest.legacy_source import UNPLACED, Rebuilt, rebuild
-from ingest.legacy_texts import overlap, without_heading
+from ingest.legacy.source import UNPLACED, Rebuilt, rebuild
+from ingest.legacy.texts import overlap, without_heading
 from ingest.sources.gii import read_gii
 from ingest.tree import Act, Provision
 

@@ -9,10 +9,10 @@ import pytest
 import zstandard
 from typer.testing import CliRunner
 
-import ingest.conservation_run as run
+import ingest.conservation.run as run
 from cli import app
-from ingest.conservation import Stretch
-from ingest.conservation_run import check_bytes, check_sources, source_files
+from ingest.conservation.compare import Stretch
+from ingest.conservation.run import check_bytes, check_sources, source_files
 from normalize.errors import SourceError
 
 LAW = """<?xml version="1.0" encoding="UTF-8"?><dokumente doknr="BJNR1"><norm><metadaten><jurabk>XG</jurabk></metadaten>

@@ -14,10 +14,10 @@ from backends.embedders import HashingEmbedder
 from backends.tables.connect import Tables
 from backends.vectors.edge import EdgeStore
 from backends.vectors.store import Layout, Point, SparseVector, VectorStore
-from ingest.conservation import Stretch, conserve, letters
+from ingest.conservation.compare import Stretch, conserve, letters
 from ingest.documents import load_file
-from ingest.legacy_rebuild import MANIFEST, UNRECOVERED, rebuild_collection
-from ingest.legacy_source import rebuild
+from ingest.legacy.rebuild import MANIFEST, UNRECOVERED, rebuild_collection
+from ingest.legacy.source import rebuild
 from ingest.manifest import read_manifest
 from ingest.prune import prune
 from ingest.reingest import reingest
