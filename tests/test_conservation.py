@@ -1,6 +1,6 @@
 """No text of law is lost, none is invented, the order is kept: sources against chunks, letter by letter.
 
-What may be missing is declared by a rule at its place (ingest/conservation*.py). The first half shows that the proof
+What may be missing is declared by a rule at its place (ingest/conservation). The first half shows that the proof
 finds what it is for; the second that the corpus and the bulk of federal law pass it.
 """
 
