@@ -17,7 +17,7 @@ from ingest.backup import write_backup
 from ingest.checks import Evidence
 from ingest.described import write_description
 from ingest.gather import Progress, claims_on, no_progress
-from ingest.generations import DRAFT, drop, generations, is_restoring
+from ingest.generations import drop, generations, is_restoring
 from ingest.manifest import Manifest
 from ingest.prune import MAX_DELETE_RATIO, checked_evidence, refuse_others, refuse_too_many, shown
 from ingest.reingest import list_unclaimed
@@ -126,11 +126,12 @@ def _to_remove(
 
 
 def _before(store: VectorStore, alias: str, live: str) -> list[Collection]:
-    """Return what the alias stood for before, and drafts that a newer collection has overtaken, oldest first."""
+    """Return what the alias stood for before, and drafts left by killed runs, oldest first.
+
+    The receipt says that the served collection is what the sources say, so a draft is of no more use.
+    """
     found = generations(store, alias)
-    places = {one.name: place for place, one in enumerate(found)}
-    names = [one.previous for one in found if one.previous is not None and one.previous not in places]
-    names += [one.name for one in found if one.state != DRAFT or places[one.name] < places[live]]
+    names = [*(one.previous for one in found if one.previous is not None), *(one.name for one in found)]
     described = [store.describe(name) for name in dict.fromkeys(names) if name != live]
     return [about for about in described if about is not None]
 
