@@ -131,6 +131,9 @@ def _report(store: VectorStore, collection: str, found: LedgerDifference) -> dic
 
 def _named(store: VectorStore, collection: str, row: LedgerRow) -> dict[str, Any]:
     """A row of the store with the label of its chunk; points of older pipelines have none."""
+    about = store.describe(collection)
+    if about is None or "chunk_hash" not in about.indexes:  # not re-ingested yet, and a strict server would refuse
+        return {"chunk_hash": row[0], "document_version": row[1], "article_label": None}
     where = Where(must={"chunk_hash": [row[0]], "document_version": [row[1]]})
     labels = [r.payload.get("article_label") for r in store.scroll(collection, where, payload=["article_label"])]
     return {"chunk_hash": row[0], "document_version": row[1], "article_label": next(iter(labels), None)}

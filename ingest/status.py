@@ -127,7 +127,7 @@ def _collection(store: VectorStore, tables: Tables, about: Collection, aliases: 
         "model": about.metadata.get("embedder"),
         "receipt": receipt["digest"] if receipt else None,
         "receipt_given": given.isoformat(timespec="seconds") if given else None,
-        **_fitness(standing, states, receipt),
+        **_fitness(tables, name, standing, states, receipt),
         "last_run": _run(tables, last) if last is not None else None,
     }
 
@@ -166,7 +166,11 @@ def _verified(standing: Standing, receipt: dict[str, Any] | None) -> list[str]:
 
 
 def _fitness(
-    standing: Standing, states: dict[str, DocumentState], receipt: dict[str, Any] | None
+    tables: Tables,
+    collection: str,
+    standing: Standing,
+    states: dict[str, DocumentState],
+    receipt: dict[str, Any] | None,
 ) -> dict[str, str | None]:
     """Say whether `prune` would accept the receipt: `none`, `fit`, `used` (its prune has run), or `stale` and why."""
     if receipt is None:
@@ -184,12 +188,22 @@ def _fitness(
         return {"receipt_state": "fit", "receipt_says": None}
     if not now:
         return {"receipt_state": "used", "receipt_says": "its old points are pruned"}
+    if _prune_died(tables, collection, standing, receipt):
+        return {"receipt_state": "fit", "receipt_says": "a prune under it was interrupted: run it again"}
     other = sorted(name for name in was | now if was.get(name) != now.get(name))
     return {"receipt_state": "stale", "receipt_says": f"the old points have changed (first: {other[0]})"}
 
 
 def _old_digests(receipt: dict[str, Any]) -> dict[str, str]:
     return {name: said["old_digest"] for name, said in receipt["documents"].items() if said["old"]}
+
+
+def _prune_died(tables: Tables, collection: str, standing: Standing, receipt: dict[str, Any]) -> bool:
+    """Whether the last prune of this receipt did not end, and no more old points are there than it began with."""
+    last = next(iter(latest_runs(tables, 1, command="prune", collection=collection)), None)
+    if last is None or last.status == "done" or last.details.get("receipt") != receipt["digest"]:
+        return False
+    return all(len(held) <= receipt["documents"][name]["old"] for name, held in standing.old.items() if held)
 
 
 def _sources_changed(receipt: dict[str, Any]) -> str | None:

@@ -16,7 +16,8 @@ from backends.tables.locks import collection_lock
 from backends.tables.runs import latest_runs
 from backends.tables.schema import processed_chunks
 from backends.vectors.edge import EdgeStore
-from backends.vectors.store import Point, SparseVector, VectorStore
+from backends.vectors.qdrant import connect
+from backends.vectors.store import Layout, Point, SparseVector, VectorStore
 from ingest.ledger import check_ledger, rebuild_ledger
 from ingest.manifest import Manifest, read_manifest
 from ingest.prune import prune
@@ -24,6 +25,7 @@ from ingest.reingest import reingest
 from ingest.verify import verify
 from normalize.errors import GateError, LockedError
 from normalize.laws import LawTable
+from tests.qdrant_app import QdrantApp, serve
 from tests.test_cli import EXAMPLES, MANIFEST, Run
 from tests.test_cli import run as run
 
@@ -167,6 +169,16 @@ def test_older_points_are_hashed_as_the_older_pipeline_did(
     assert check_ledger(store, tables, NAME)["extra_by_version"] == {"1.0": 2}
     assert rebuild_ledger(store, tables, NAME)["removed"] == 2
     assert len(rows_of(tables)) == CHUNKS
+
+
+def test_a_collection_that_was_never_reingested_is_checked_on_a_strict_server(tables: Tables) -> None:
+    """It has no indexes, and a strict server refuses to filter without."""
+    with serve(QdrantApp(strict=True)) as server, connect(server.url, None, 5) as strict:
+        strict.create(NAME, Layout(dimension=64, dense="", sparse="bm25"), {}, {})
+        put_legacy(strict, ["Alter Text."])
+        report = check_ledger(strict, tables, NAME)
+        assert (report["missing"], report["examples"]["missing"][0]["article_label"]) == (1, None)
+        assert rebuild_ledger(strict, tables, NAME)["added"] == 1
 
 
 def test_a_store_that_lost_its_points_empties_no_ledger(store: VectorStore, tables: Tables, manifest: Manifest) -> None:

@@ -130,6 +130,30 @@ def test_the_points_of_each_step(bench: Bench) -> None:
     assert bench.receipt() == ("stale", "the old points have changed (first: BEISPIEL0001)")
 
 
+def test_a_prune_that_died_in_the_middle_may_go_on(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.put(LEGACY, LEGACY, LEGACY)
+    bench.reingest()
+    bench.verify()
+    monkeypatch.setattr("ingest.prune._BATCH", 1)
+    delete, deleted = type(bench.store).delete, []
+
+    def dying(store: Any, collection: str, ids: Any) -> None:
+        if deleted:
+            raise KeyboardInterrupt
+        delete(store, collection, ids)
+        deleted.extend(ids)
+
+    monkeypatch.setattr(type(bench.store), "delete", dying)
+    with pytest.raises(KeyboardInterrupt):
+        prune(bench.store, bench.tables, NAME, bench.manifest, LAWS, bench.folder / "backups")
+    monkeypatch.undo()
+    assert bench.counts() == (CHUNKS, CHUNKS, 2, 0, 0)
+    assert bench.receipt() == ("fit", "a prune under it was interrupted: run it again")
+    assert runs_status(bench.tables)[0]["status"] == "interrupted"
+    prune(bench.store, bench.tables, NAME, bench.manifest, LAWS, bench.folder / "backups")
+    assert bench.receipt()[0] == "used" and bench.counts() == (CHUNKS, CHUNKS, 0, 0, 0)
+
+
 def test_a_receipt_that_prune_would_refuse_is_called_stale(bench: Bench) -> None:
     bench.put(LEGACY)
     bench.reingest()
