@@ -5,6 +5,7 @@ own (EStG § 3 Nr. 40 Satz 1 lit. d Satz 3). A unit whose name would not be uniq
 unit is a pity, a wrong Fundstelle is not.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ BLOCK_SEPARATOR = "\n"
 DIVISIONS = frozenset({"teil", "kapitel", "sachgebiet", "abschnitt", "unterabschnitt"})
 """The parts of an annex; they hold headings and lists, and nothing in them is cited by Satz."""
 _SENTENCE_END = (".", "!", "?")
+# What stands in place of a repealed item says nothing on where the sentence of its list ends.
+_GONE = re.compile(r"[(\[]?(?:weggefallen|aufgehoben|gestrichen|entfallen)[)\]]?[.;,]?|[-–—.…]*")
 _CLOSERS = "\"'”“’‘»«)]"
 
 
@@ -199,21 +202,24 @@ def _sentences(path: Path, placed: Sequence[_Placed]) -> list[tuple[int, int]]:
     official = [entry for entry in placed if entry.block.sentences]
     depth = len(path)
     result: list[list[int]] = []
-    open_sentence = False
-    after_list = False
+    open_sentence = after_list = False
+    last = ""
     for entry in placed:
         block = entry.block
         if len(block.path) > depth:
             if result:
                 result[-1][1] = entry.end
                 after_list = True
-                open_sentence = not _closed(block.text)
+                last = last if _GONE.fullmatch(block.text) else block.text
+                open_sentence = open_sentence if _GONE.fullmatch(block.text) else not _closed(block.text)
             continue
         if block.quoted or block.row or not block.counts:  # no Satz of this text
             if result:
                 result[-1][1] = entry.end
             open_sentence, after_list = False, True  # what begins small behind it goes on with the sentence before
             continue
+        if after_list and last.endswith(";") and _starts_sentence(block.text) and not official:
+            break  # a Halbsatz or a Satz ("…; Gleiches gilt …"): from here on the count is unknown
         for number, (start, end) in enumerate(_own_sentences(block, bool(official))):
             continues = (
                 number == 0
@@ -228,7 +234,7 @@ def _sentences(path: Path, placed: Sequence[_Placed]) -> list[tuple[int, int]]:
                 begin = entry.start if number == 0 and not result else entry.body + start
                 result.append([begin, entry.body + end])
             open_sentence = not _closed(block.text[start:end])
-        after_list = False
+        after_list, last = False, ""
     if result and placed and len(placed[0].block.path) > depth and result[0][0] > placed[0].start:
         # The container begins with a list: its first sentence goes on behind it, or it is unknown how they are counted.
         first = next(entry for entry in placed if len(entry.block.path) <= depth)

@@ -100,6 +100,21 @@ def test_where_the_source_numbers_sentences_an_unnumbered_block_begins_none() ->
     assert units(blocks)["Satz 3"] == "Gewerblich sind Gewinne."
 
 
+def test_a_repealed_last_item_leaves_the_end_of_the_sentence_where_it_was() -> None:
+    """GewStG § 28 Abs. 2: behind "4. (weggefallen)" begins Satz 2."""
+    blocks = [Block("Es gilt"), Block("Rot.", NR1, "1."), Block("(weggefallen)", NR2, "2."), Block("Dies gilt nicht.")]
+    assert units(blocks)["Satz 2"] == "Dies gilt nicht."
+    blocks = [Block("Wer"), Block("wirft,", NR1, "1."), Block("(weggefallen)", NR2, "2."), Block("Strafe zahlt.")]
+    assert "Satz 2" not in units(blocks)
+
+
+def test_behind_a_list_that_ends_with_a_semicolon_sentences_are_not_counted() -> None:
+    """OWiG § 49a Abs. 1: "…; Gleiches gilt …" may be a Halbsatz or Satz 2, so no later Satz has a certain number."""
+    blocks = [Block("Frei. Es gilt"), Block("Rot;", NR1, "1."), Block("Gleiches gilt dort. Dies gilt nie.")]
+    assert list(units(blocks)) == ["Satz 1", "Satz 2", "Satz 2 Nr. 1"]
+    assert units(blocks)["Satz 2"] == "Es gilt\n1. Rot;"
+
+
 def test_rows_of_a_table_belong_to_the_sentence_they_hang_on() -> None:
     blocks = [
         Block("Die Gebühr beträgt:"),
