@@ -1,5 +1,6 @@
 """gii-norm laws: the quirks of the corpus, each as its kind, and the counts of real laws."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -357,3 +358,37 @@ def test_a_list_without_labels_is_text_of_what_it_stands_in() -> None:
         f"<P>Es gilt {items(('1.', 'Rot ' + items(('', 'hell'), ('', 'dunkel'))), ('', 'sowie'), ('2.', 'Blau'))}</P>"
     )
     assert units(only(content)) == {"Nr. 1": "1. Rot\nhell\ndunkel", "Nr. 2": "2. Blau"}
+
+
+@pytest.mark.corpus
+def test_sentences_counted_without_the_numbers_of_the_estg_are_those_it_numbers(shared: Path) -> None:
+    """The EStG numbers its sentences; counted without these numbers no Satz may stand at another place."""
+    read = read_gii((shared / "corpus/gii-xml/estg_2024-08.xml").read_bytes(), "estg.xml")
+    numbered = [
+        a for p in read.provisions if p.kind == "norm" for a in p.absaetze if any(b.sentences for b in a.blocks)
+    ]
+    wrong = []
+    for absatz in numbered:
+        with_numbers, without = (
+            {
+                (unit.start, unit.path[0].value)
+                for unit in compose(blocks, "paragraph").units
+                if [step.level for step in unit.path] == ["satz"]
+            }
+            for blocks in (absatz.blocks, [replace(block, sentences=()) for block in absatz.blocks])
+        )
+        wrong += sorted(without - with_numbers)
+    assert len(numbered) > 600
+    assert wrong == []
+
+
+@pytest.mark.corpus
+def test_behind_the_formula_of_estg_35_goes_on_the_count_of_the_law(shared: Path) -> None:
+    [first] = [
+        chunk.payload
+        for chunk in load_file(shared / "corpus/gii-xml/estg_2024-08.xml", LawTable.builtin()).chunks()
+        if (chunk.payload["article"], chunk.payload["paragraph"]) == ("35", "1")
+        and "Gewerbliche Einkünfte im Sinne der Sätze 1 und 2" in chunk.payload["chunk_text"]
+    ]
+    third = next(unit for unit in first["units"] if unit["sub"] == "Satz 3")
+    assert first["chunk_text"][third["start"] :].startswith("Gewerbliche Einkünfte im Sinne der Sätze 1 und 2")
