@@ -19,15 +19,15 @@ from commands.opening import (
     open_to_plan,
     print_json,
 )
-from ingest.beside import plan_beside, runs_behind
-from ingest.blue_green import reingest_beside
-from ingest.generations import is_behind_alias, refuse_beside
+from ingest.blue_green.build import reingest_beside
+from ingest.blue_green.generations import is_behind_alias, refuse_beside
+from ingest.blue_green.plan import plan_beside, runs_behind
+from ingest.blue_green.retire import prune_alias
+from ingest.blue_green.switch_back import switch_back
 from ingest.prune import prune as prune_collection
 from ingest.reingest import make_plan
 from ingest.reingest import reingest as reingest_collection
-from ingest.retire import prune_alias
 from ingest.rollback import rollback as rollback_collection
-from ingest.switch_back import switch_back
 from ingest.verify import SAMPLE, SEED
 from ingest.verify import verify as verify_collection
 from normalize.errors import UsageError

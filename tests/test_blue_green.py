@@ -20,13 +20,13 @@ from backends.tables.runs import latest_runs
 from backends.vectors.edge import EdgeStore
 from backends.vectors.qdrant import connect
 from backends.vectors.store import Layout, Point, Record, SparseVector, VectorStore, served
-from ingest.beside import plan_beside
-from ingest.blue_green import reingest_beside
-from ingest.generations import generations, is_behind_alias, refuse_beside
+from ingest.blue_green.build import reingest_beside
+from ingest.blue_green.generations import generations, is_behind_alias, refuse_beside
+from ingest.blue_green.plan import plan_beside
+from ingest.blue_green.retire import prune_alias
+from ingest.blue_green.switch_back import switch_back
 from ingest.manifest import Manifest, read_manifest
-from ingest.retire import prune_alias
 from ingest.rollback import rollback
-from ingest.switch_back import switch_back
 from ingest.verify import verify
 from normalize.errors import FundstelleError, GateError, LockedError, UsageError
 from normalize.laws import LawTable
@@ -234,7 +234,7 @@ def test_a_draft_that_does_not_verify_is_not_switched_to(bench: Bench, monkeypat
         victim = next(r for r in bench.store.scroll("gesetze.v2") if r.payload["article_label"] == "LeihRadG § 6")
         bench.store.overwrite_payloads("gesetze.v2", {victim.id: victim.payload | {"chunk_text": "x"}})
 
-    monkeypatch.setattr("ingest.blue_green._carry", spoil)
+    monkeypatch.setattr("ingest.blue_green.build._carry", spoil)
     report = bench.reingest()
     assert report["verified"] is False and bench.store.aliases() == {NAME: "gesetze.v1"}
     assert latest_runs(bench.tables, 1, command="reingest")[0].status == "refused"

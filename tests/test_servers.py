@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import shutil
 import socket
 import ssl
 import subprocess
@@ -39,6 +40,8 @@ def openssl(*arguments: str, folder: Path) -> None:
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an authority (`ca.pem`), another one (`other.pem`), and a server's key and certificate."""
+    if shutil.which("openssl") is None:
+        pytest.skip("certificates for the test need the program openssl")
     folder = tmp_path_factory.mktemp("authority")
     new = ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
     for name in ("ca", "other"):

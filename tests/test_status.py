@@ -17,14 +17,14 @@ from backends.tables.runs import start_run
 from backends.vectors.edge import EdgeStore
 from backends.vectors.qdrant import connect
 from backends.vectors.store import Layout, Point, SparseVector, VectorStore
-from ingest.blue_green import reingest_beside
+from ingest.blue_green.build import reingest_beside
+from ingest.blue_green.retire import prune_alias
+from ingest.blue_green.switch_back import switch_back
 from ingest.manifest import Manifest, read_manifest
 from ingest.prune import prune
 from ingest.reingest import reingest
-from ingest.retire import prune_alias
 from ingest.rollback import rollback
 from ingest.status import collections_status, runs_status
-from ingest.switch_back import switch_back
 from ingest.verify import verify
 from normalize.laws import LawTable
 from tests.qdrant_app import Server
