@@ -86,8 +86,9 @@ def reingest(
             else:
                 refuse_beside(store, collection)
                 name = real_name(store, collection)
+                memory = settings.home / "cache" / "surveys" / f"{name}.zst"
                 report = reingest_collection(
-                    store, tables, name, known, laws, embedder_for, progress, rewrite_all=rewrite
+                    store, tables, name, known, laws, embedder_for, progress, rewrite_all=rewrite, memory=memory
                 )
     print_json(report) if as_json else printed.print_plan(report, dry_run=dry_run)
     if dry_run and exit_code and pending:

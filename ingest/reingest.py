@@ -6,7 +6,7 @@ collection → write, read back, then book each document. The old points stay un
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from backends.tables.locks import collection_lock
 from backends.tables.runs import Run, document_states, finish_run, latest_runs, set_document_states, start_run
 from backends.vectors.store import VectorStore, in_batches
 from ingest.ahead import ahead
-from ingest.chunker import Chunk
+from ingest.chunker import Chunk, in_force, limit_name
 from ingest.current import set_current
 from ingest.documents import load
 from ingest.edges import Edges
@@ -25,8 +25,9 @@ from ingest.gather import Progress, Survey, claims_on, no_progress, nothing, sur
 from ingest.manifest import Manifest
 from ingest.plan import DocumentPlan, plan_document
 from ingest.reading import Gathered, is_large
+from ingest.remembered import recall, remember, survey_key
 from ingest.spool import put_aside, spool_folder, take_back
-from ingest.stored import PointSketch
+from ingest.stored import PointSketch, claim, read_points
 from ingest.target import MODEL, EmbedderFor, Target, find_target, ready
 from ingest.upload import BATCH, prepare, rewrite_payloads, write
 from normalize.errors import FundstelleError, SourceError
@@ -118,10 +119,12 @@ def make_plan(
     rewrite_all: bool = False,
     runs: Sequence[Run] = (),
     spool: Path | None = None,
+    memory: Path | None = None,
 ) -> Plan:
-    """Read all documents and the collection, and compare. Writes nothing.
+    """Read all documents and the collection, and compare. Writes nothing but what it is given a place for.
 
-    A first run puts the chunks of a large manifest aside in the folder `spool`, if it is given one.
+    A first run puts the chunks of a large manifest aside in the folder `spool`. Where the file `memory` has what the
+    same sources said before and the store holds just that, they are not read again; else they are, and remembered.
 
     With `rewrite_all` the payload of every chunk is to be written again, whatever the store says it is. `runs` are
     earlier re-ingests, newest first, for the estimate of the time.
@@ -133,7 +136,13 @@ def make_plan(
     is_first = target.existing is None or MODEL not in target.existing.metadata
     if not (is_first and is_large(manifest)):
         spool = None
+    before = memory_key(manifest, target) if memory is not None else ""
+    known = recalled(store, target, manifest, memory, before) if not (is_first or rewrite_all) else None
+    if known is not None:
+        return replace(known, seconds=time.perf_counter() - started)
     found, kept = read_sources(manifest, laws, target, progress, spool)
+    if memory is not None and memory_key(manifest, target) == before:  # no source changed while it was read
+        remember(memory, before, found, manifest)
     claims = claims_on(store, collection, found.expected, found.skipped)
     plans = [
         plan_document(e, claims.by_document.get(e.names.document_id, []), rewrite_all=rewrite_all)
@@ -144,6 +153,25 @@ def make_plan(
     takes = estimate(store, plans, target.layout.dimension, is_new=target.existing is None, rate=rate)
     seconds = time.perf_counter() - started
     return Plan(target, plans, claims.unclaimed, names, takes, seconds, found.edges, kept, spool)
+
+
+def memory_key(manifest: Manifest, target: Target) -> str:
+    """Return what a memory of these sources for this collection is good for."""
+    return survey_key(manifest, limit_name(in_force(target.embedder.token_limit)))
+
+
+def recalled(store: VectorStore, target: Target, manifest: Manifest, memory: Path | None, key: str) -> Plan | None:
+    """Return the plan of a run that has nothing to write, if the memory and the store say so; None if in doubt."""
+    known = recall(memory, key, manifest) if memory is not None else None
+    if known is None:
+        return None
+    owners, others = [document.names for document in known.expected], [names for names, _ in known.skipped]
+    claims = claim(read_points(store, target.name), owners, others)
+    plans = [plan_document(e, claims.by_document.get(e.names.document_id, [])) for e in known.expected]
+    takes = estimate(store, plans, target.layout.dimension, is_new=False, rate=None)
+    skipped = [origin for _, origin in known.skipped]
+    plan = Plan(target, plans, claims.unclaimed, skipped, takes, 0.0, Edges({}, {}, {}, known.citations), {})
+    return None if plan.pending else plan
 
 
 def read_sources(
@@ -178,8 +206,11 @@ def reingest(
     progress: Progress = no_progress,
     *,
     rewrite_all: bool = False,
+    memory: Path | None = None,
 ) -> dict[str, Any]:
     """Write what the plan asks for and return the report: plan, points written, vectors computed, seconds per stage.
+
+    `memory` is a file that remembers what the sources said (see `make_plan`).
 
     Raises LockedError if another run writes this collection. After any error the old points are all there, and running
     again goes on where this run ended.
@@ -187,7 +218,16 @@ def reingest(
     with collection_lock(tables, collection) as lock, spool_folder() as spool:
         runs = latest_runs(tables, 100, command="reingest")
         plan = make_plan(
-            store, collection, manifest, laws, embedder_for, progress, rewrite_all=rewrite_all, runs=runs, spool=spool
+            store,
+            collection,
+            manifest,
+            laws,
+            embedder_for,
+            progress,
+            rewrite_all=rewrite_all,
+            runs=runs,
+            spool=spool,
+            memory=memory,
         )
         refuse_if_full(plan.takes, store.where)
         run_id = start_run(tables, "reingest", collection, {"manifest": str(manifest.path.resolve())})
