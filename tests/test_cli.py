@@ -205,13 +205,19 @@ def test_doctor_names_origins_and_what_is_missing(run: Run) -> None:
     assert {f["part"] for f in done.json["findings"]} == {"vectors", "tables", "embedder", "disk", "extras"}
 
 
-def test_the_embedded_stores_need_nothing_but_a_home(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_embedded_stores_need_nothing_but_a_home(run: Run, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.delenv("DATABASE_URL")
-    too_early = run("relink")
+
+    def there(*arguments: str) -> Done:
+        return run("--home", str(home), *arguments)
+
+    too_early = there("relink")
     assert too_early.code == 2 and "db upgrade" in too_early.err
-    chain(run)
-    assert (tmp_path / "home" / "postgres").is_dir() and (tmp_path / "home" / "vectors" / "beispiel").is_dir()
-    assert run("status", "--json").json["controls"]["outcomes"]["linked"] == 7
+    chain(there)
+    assert (home / "postgres").is_dir() and (home / "vectors" / "beispiel").is_dir()
+    status = there("status", "--json")
+    assert status.code == 0, status.err
+    assert status.json["controls"]["outcomes"]["linked"] == 7
 
 
 def test_force_replaces_but_never_erases_a_citation_set_by_people(run: Run, tmp_path: Path) -> None:

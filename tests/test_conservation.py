@@ -145,7 +145,8 @@ def test_every_page_catalog_print_and_plain_text_of_the_corpus(
     totals, bad = faulty(check_bytes(path.name, path.read_bytes(), FLOORS["worst_file"]) for path in paths)
     assert totals.files == files, bad
     assert totals.invented == 0, bad
-    assert totals.lost <= 4, bad  # raised numbers of footnotes in one print, which read as text
+    # Four raised numbers of footnotes in one print of the Council read as text behind a word.
+    assert totals.lost == (4 if pattern.startswith("pdf") else 0), bad
 
 
 @pytest.mark.corpus
@@ -199,5 +200,6 @@ def test_the_bulk_of_federal_law(shared: Path, tmp_path: Path) -> None:
         assert len(laws) == SAMPLE
         totals, bad = faulty(check_bytes(name, data, FLOORS["worst_file"]) for name, data in laws)
     assert not bad
-    assert set(totals.files) <= {"conserved", "refused"}
+    assert set(totals.files) == {"conserved"}
+    assert totals.invented == 0
     assert totals.lost <= (1 - FLOORS["bulk"]) * totals.letters

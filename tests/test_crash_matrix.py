@@ -2,7 +2,8 @@
 
 Commands die at counted moments (before and after each write, statement, commit and file; `tests.crash_driver`) and
 after random times, on the embedded engine and over HTTP. Run again, each must end where an undisturbed run ends: the
-same ids, the same bytes, the same rows. 40 kills here, more than 200 with FUNDSTELLE_NIGHTLY=1.
+same ids, the same bytes, the same rows. 36 kills at moments and 12 after times here, 228 and 60 with
+FUNDSTELLE_NIGHTLY=1 (a command may end before its time comes).
 """
 
 import json
@@ -38,7 +39,7 @@ NAME = "beispiel"
 MANIFEST = EXAMPLES / "manifest.yaml"
 SEED = 20261201
 NIGHTLY = os.environ.get("FUNDSTELLE_NIGHTLY") == "1"
-AT_MOMENTS, AT_TIMES = (16, 5) if NIGHTLY else (3, 1)
+AT_MOMENTS, AT_TIMES = (19, 5) if NIGHTLY else (3, 1)
 KILLED = -9
 
 Old = dict[str, dict[str, Any]]
@@ -188,8 +189,8 @@ def described(case: str, how: str) -> Iterator[None]:
 def kills(case: str, moments: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the kills of a case: at the first and last moment, at seeded ones between, and after seeded times."""
     rng = random.Random(f"{SEED}{case}")
-    between = rng.sample(range(2, moments), min(AT_MOMENTS - 1, moments - 2)) if moments > 2 else []
-    for at in sorted({moments, *between}):
+    between = rng.sample(range(2, moments), min(AT_MOMENTS - 2, moments - 2)) if moments > 2 else []
+    for at in sorted({1, moments, *between}):
         yield f"at moment {at} of {moments}", {"at": at}
     for _ in range(AT_TIMES):
         after = rng.uniform(0.02, 0.5)
@@ -249,7 +250,8 @@ def test_killed_while_a_collection_is_built_beside_another(new_world: Callable[[
             world = new_world()
             with world.open_store() as store:
                 store.drop(NAME)
-            world.run(*BESIDE, **moment)
+            code = world.run(*BESIDE, **moment)
+            assert code in ((KILLED, 0) if "after" in moment else (KILLED,))
             with world.open_store() as store:
                 served = store.aliases().get(NAME)
             if served is not None:
