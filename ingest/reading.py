@@ -24,7 +24,7 @@ from normalize.errors import SourceError
 from normalize.laws import LawTable
 
 # Sources of more bytes than this are large: starting processes pays, and their chunks are not kept in memory.
-_LARGE = 20_000_000
+_LARGE = 5_000_000
 # Each process holds the grammar and one document; more of them would wait for the one that gathers.
 _MOST_PROCESSES = 4
 _DOCUMENTS_AT_ONCE = 8
