@@ -11,7 +11,7 @@ The two others get chunks and vectors ready made and only store them, in the cli
 server in this comparison. Each run is a process of its own: a first run, an unchanged one, one with a law changed;
 then a first run that is killed (kill -9) half-way and run again. A run after the first that takes longer than
 `--limit` seconds is stopped and shown as "> limit". Goals: first run no slower than the script, unchanged run at least
-20 times as fast as langchain. Wall time depends on what else the machine does; the processor time beside it hardly does.
+20 times as fast as langchain. Wall time depends on the load of the machine; the processor time beside it hardly does.
 """
 
 import argparse
