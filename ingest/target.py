@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backends.embedders import Embedder, TokenLimit
-from backends.vectors.store import Collection, IndexKind, Layout, VectorStore
+from backends.vectors.store import ANALYZER, Collection, IndexKind, Layout, VectorStore
 from ingest.chunker import in_force, limit_name
 from normalize.analyzer import VERSION as ANALYZER_VERSION
 from normalize.errors import GateError
@@ -28,7 +28,6 @@ INDEXES: Mapping[str, IndexKind] = {
     "chunk_hash": "keyword",
 }
 MODEL = "embedder"
-ANALYZER = "analyzer"
 LIMIT = "chunk_limit"
 
 # Given the dimension of an existing collection (None = free choice), return the embedder of the settings.
@@ -84,18 +83,24 @@ def find_target(store: VectorStore, name: str, embedder_for: EmbedderFor) -> Tar
             f"Collection '{name}' was written with {model}, not with {embedder.model}: choose that embedder, or "
             "another collection (vectors of two models cannot be compared)."
         )
-    analyzer = existing.metadata.get(ANALYZER)
-    if existing.layout.sparse is not None and analyzer not in (None, ANALYZER_VERSION):
+    recorded = existing.metadata.get(ANALYZER)
+    if recorded is not None and existing.analyzer not in (None, ANALYZER_VERSION):
         raise GateError(
-            f"The BM25 terms of collection '{name}' were made by {analyzer}, this version makes {ANALYZER_VERSION}: "
+            f"The BM25 terms of collection '{name}' were made by {recorded}, this version makes {ANALYZER_VERSION}: "
             "re-ingest into a new collection (terms of two analyzers do not find each other)."
         )
-    warning = None
+    warnings = []
     if model is None and existing.points:
-        warning = (
+        warnings.append(
             f"Collection '{name}' does not say which model made its {existing.points} vectors; it will be marked as "
             f"{embedder.model}. Points that stay beside the new ones are only found if that is true."
         )
+    if recorded is None and existing.points and existing.analyzer not in (None, ANALYZER_VERSION):
+        warnings.append(
+            f"Collection '{name}' does not say which analyzer made its BM25 terms; it will be marked as "
+            f"{ANALYZER_VERSION}. Points that stay beside the new ones are only found by their vectors."
+        )
+    warning = " ".join(warnings) or None
     return Target(name, existing, existing.layout, embedder, warning)
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from backends.embedders import Embedder
 from backends.vectors.store import CURRENT_VERSIONS, Collection, Floats, Hit, SparseVector, VectorStore, Where
-from normalize.analyzer import sparse_query
+from normalize.analyzer import VERSION, sparse_query
 from normalize.errors import StoreError
 from retrieve.candidates import Candidate, merge
 from retrieve.config import Retriever
@@ -53,7 +53,7 @@ def build_pool(
     if about.metadata.get(CURRENT_VERSIONS):
         limit *= 2  # the old points of a re-ingest are still there and are dropped afterwards
     vectors: list[Floats] = []
-    with telemetry.stage("embedding", may_fail=about.layout.sparse is not None and request.mode == "hybrid"):
+    with telemetry.stage("embedding", may_fail=about.analyzer == VERSION and request.mode == "hybrid"):
         vectors = list(embedder.embed(list(request.questions)))
     pool: list[Candidate] = []
     if request.mode == "semantic":
@@ -131,6 +131,7 @@ def _lists(
         failures += [stage.degraded] if stage.degraded else []
     if about.layout.sparse is not None:
         with telemetry.stage("bm25", may_fail=True) as stage:
+            _refuse_other_terms(about)
             found: dict[str, list[Hit]] = {}
             for number, question in enumerate(questions):
                 terms = sparse_query(question)
@@ -142,3 +143,13 @@ def _lists(
     if failures and not lists:
         raise StoreError(failures[0])
     return lists
+
+
+def _refuse_other_terms(about: Collection) -> None:
+    """Raise StoreError if another analyzer made the BM25 terms: a question's terms would meet them by chance only."""
+    if about.analyzer != VERSION:
+        raise StoreError(
+            f"the BM25 terms of collection '{about.name}' were made by {about.analyzer}, this version asks with "
+            f"{VERSION}, so the dense leg works alone; re-ingest into a new collection (behind an alias: 'reingest "
+            "--strategy alias')."
+        )

@@ -55,8 +55,8 @@ class Telemetry:
 
     @property
     def degraded(self) -> list[str]:
-        """The stages that fell short, each with its reason."""
-        return [f"{stage.name}: {stage.degraded}" for stage in self.stages if stage.degraded]
+        """The stages that fell short, each with its reason; what befell a stage each time it ran is said once."""
+        return list(dict.fromkeys(f"{stage.name}: {stage.degraded}" for stage in self.stages if stage.degraded))
 
     def report(self) -> list[dict[str, Any]]:
         """Return the stages as JSON objects."""

@@ -26,6 +26,7 @@ from ingest.prune import prune
 from ingest.reingest import make_plan, reingest
 from ingest.rollback import rollback
 from ingest.verify import verify
+from normalize.analyzer import VERSION
 from normalize.errors import GateError, LockedError, SourceError, StoreError, UsageError
 from normalize.laws import LawTable
 from tests.payloads import expected_payloads
@@ -169,6 +170,15 @@ def test_another_analyzer_is_refused(bench: Bench) -> None:
     bench.store.set_metadata(NAME, {"analyzer": "bm25-0"})
     with pytest.raises(GateError, match="bm25-0"):
         bench.reingest()
+
+
+def test_terms_of_which_nobody_says_whose_they_are_are_told_of(bench: Bench) -> None:
+    put(bench, OLD)
+    assert "which analyzer made its BM25 terms" in str(bench.plan()["warning"])
+    bench.reingest()
+    about = bench.store.describe(NAME)
+    assert about is not None and about.analyzer == VERSION
+    assert bench.plan()["warning"] is None
 
 
 def test_a_second_writer_is_refused(bench: Bench) -> None:

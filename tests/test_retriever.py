@@ -9,8 +9,17 @@ import pytest
 
 from backends.embedders import EmbedderError, HashingEmbedder
 from backends.vectors.edge import EdgeStore
-from backends.vectors.store import Floats, Hit, Layout, Point, SparseVector, VectorStore
-from normalize.analyzer import sparse_document
+from backends.vectors.store import (
+    ANALYZER,
+    UNRECORDED_ANALYZER,
+    Floats,
+    Hit,
+    Layout,
+    Point,
+    SparseVector,
+    VectorStore,
+)
+from normalize.analyzer import VERSION, sparse_document
 from normalize.errors import UsageError
 from normalize.laws import LawTable
 from retrieve.candidates import Candidate, merge, score
@@ -59,7 +68,8 @@ CONTROLS = [
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VectorStore]:
     with EdgeStore(tmp_path_factory.mktemp("pool"), 5.0) as edge:
-        edge.create("pool", Layout(dimension=256), {"source_class": "keyword"}, {"embedder": EMBEDDER.model})
+        made_by = {"embedder": EMBEDDER.model, ANALYZER: VERSION}
+        edge.create("pool", Layout(dimension=256), {"source_class": "keyword"}, made_by)
         edge.ensure_indexes("pool", {"document_id": "keyword", "article": "keyword"})
         everything = [*GUIDANCE, BINDING, CITED, *CONTROLS]
         edge.upsert("pool", [point(n, content) for n, content in enumerate(everything)])
@@ -121,6 +131,40 @@ def test_semantic_mode_scores_by_the_cosine(store: VectorStore) -> None:
     stored = store.query_dense("pool", EMBEDDER.embed([QUESTION])[0], 1)[0]
     assert best.candidate.semantic == pytest.approx(stored.score)
     assert (best.candidate.edge, best.candidate.centrality) == (0.0, 0.0)
+
+
+# --- BM25 terms of another analyzer --------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["bm25-0", None])
+def of_another_analyzer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
+    """The same points in a collection that another analyzer made, or that does not say which one did."""
+    made_by = {"embedder": EMBEDDER.model} | ({ANALYZER: request.param} if request.param else {})
+    with EdgeStore(tmp_path / "home", 5.0) as edge:
+        edge.create("pool", Layout(dimension=256), {}, made_by)
+        edge.upsert("pool", [point(n, content) for n, content in enumerate([*GUIDANCE, BINDING, CITED])])
+        yield edge
+
+
+def test_bm25_terms_of_another_analyzer_are_not_asked(of_another_analyzer: VectorStore) -> None:
+    found = search(of_another_analyzer, "pool", EMBEDDER, QUESTION, LAWS, SearchOptions(3), DEFAULT)
+    assert len(found.sources) == 3
+    assert not any(leg.startswith("bm25") for source in found.sources for leg in source.ranks)
+    (fault,) = found.telemetry.degraded  # once, though both the hybrid and the binding stage would have asked
+    about = of_another_analyzer.describe("pool")
+    assert about is not None and fault.startswith("bm25: ")
+    assert str(about.metadata.get(ANALYZER, UNRECORDED_ANALYZER)) in fault and VERSION in fault
+    assert "re-ingest into a new collection" in fault
+
+
+def test_without_vectors_and_without_usable_terms_the_embedder_is_what_failed(of_another_analyzer: VectorStore) -> None:
+    with pytest.raises(EmbedderError, match="Ollama does not answer"):
+        search(of_another_analyzer, "pool", BrokenEmbedder(256), QUESTION, LAWS, SearchOptions(3), DEFAULT)
+
+
+def test_the_dense_leg_alone_asks_no_terms(of_another_analyzer: VectorStore) -> None:
+    found = search(of_another_analyzer, "pool", EMBEDDER, QUESTION, LAWS, SearchOptions(3, mode="semantic"), DEFAULT)
+    assert len(found.sources) == 3 and not found.telemetry.degraded
 
 
 # --- Scoring -------------------------------------------------------------------------------------------------------

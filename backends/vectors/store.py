@@ -21,6 +21,12 @@ from numpy.typing import NDArray
 CURRENT_VERSIONS = "current_versions"
 """Metadata of a collection: document id → version, of documents that still have points of an older version too."""
 
+ANALYZER = "analyzer"
+"""Metadata of a collection: the version of the analyzer that made its BM25 terms."""
+
+UNRECORDED_ANALYZER = "bm25-1"
+"""What a collection counts as that has BM25 terms and does not say whose: the analyzer of before versions changed."""
+
 GENERATION = "generation"
 """Metadata of a collection that was built to stand behind an alias: of which alias, before it, and how far it is."""
 
@@ -109,6 +115,13 @@ class Collection:
     metadata: Mapping[str, Any]
     points: int
     others: tuple[str, ...] = ()
+
+    @property
+    def analyzer(self) -> str | None:
+        """The version of the analyzer that made the BM25 terms, or None where there are no terms to be of one."""
+        if self.layout.sparse is None:
+            return None
+        return str(self.metadata.get(ANALYZER) or UNRECORDED_ANALYZER)
 
 
 class VectorStore(Protocol):

@@ -15,7 +15,7 @@ from ingest.manifest import Manifest
 from ingest.plan import DocumentPlan, plan_document, seen_by_vectors
 from ingest.reingest import Plan, read_sources
 from ingest.stored import Claims, PointSketch, read_points
-from ingest.target import ANALYZER, MODEL, EmbedderFor, Target
+from ingest.target import MODEL, EmbedderFor, Target
 from normalize.analyzer import VERSION as ANALYZER_VERSION
 from normalize.errors import GateError
 from normalize.laws import LawTable
@@ -145,7 +145,7 @@ def _fits(about: Collection, target: Target) -> bool:
     return (
         about.layout.dimension == target.embedder.dimension
         and about.metadata.get(MODEL) in (None, target.embedder.model)
-        and about.metadata.get(ANALYZER) in (None, ANALYZER_VERSION)
+        and about.analyzer in (None, ANALYZER_VERSION)
     )
 
 
