@@ -13,7 +13,7 @@ from commands.opening import JsonFlag, make_the_embedder, only_collection, open_
 from normalize.errors import UsageError
 from normalize.laws import LawTable
 from retrieve.config import load_retriever
-from retrieve.cross_encoder import load_judge
+from retrieve.cross_encoder import CrossEncoderJudge
 from retrieve.retest import read_retest, retest_report, run_retest
 from retrieve.search import Answer, SearchOptions
 from retrieve.search import search as search_collection
@@ -49,7 +49,7 @@ def _searching(
 ) -> Iterator[tuple[VectorStore, Callable[[str], Find]]]:  # fmt: skip
     """Yield the store, and for the name of a collection the function that searches it."""
     retriever = load_retriever(config)
-    judging = load_judge(judge) if judge else None
+    judging = CrossEncoderJudge(judge) if judge else None
     laws = LawTable.builtin()
     with open_vectors(settings) as store:
 
