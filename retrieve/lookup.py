@@ -1,29 +1,38 @@
-"""A citation in the question is looked up exactly, through the grammar: "Was sagt Art. 13 Abs. 1 lit. c DSGVO?"."""
+"""A citation in the question is looked up exactly, through the grammar: "Was sagt Art. 13 Abs. 1 lit. c DSGVO?".
 
+A place below the Absatz ("Satz 2", "Nr. 3 lit. a") is looked for among the chunks of its norm: the one that holds it
+comes first, and chunks of the norm that have nothing of it are left out.
+"""
+
+from collections.abc import Iterable, Mapping
 from itertools import islice
+from typing import Any
 
-from backends.vectors.store import Hit, Scalar, VectorStore, Where
+from backends.vectors.store import Hit, PointId, Scalar, VectorStore, Where
 from normalize.citation import UNKNOWN
 from normalize.citing import Target, find
 from normalize.laws import LawTable
+from normalize.units import Path, read_path
 
 _MOST = 10
+_MOST_OF_A_NORM = 5000
+"""Chunks looked at of one norm; the annexes of some laws have more than a thousand."""
+
+_Fit = tuple[int, int]
+"""How a chunk meets a cited place, the better the smaller; see `_fit`."""
 
 
 def look_up(store: VectorStore, collection: str, question: str, laws: LawTable) -> list[Hit]:
     """Return the chunks of the norms that the question cites, in the order it cites them."""
-    hits: list[Hit] = []
-    seen: set[object] = set()
+    ids: dict[PointId, None] = {}
     for found in find(question, laws):
         for target in found.targets:
             must = _filter(target)
-            if must is None:
-                continue
-            records = islice(store.scroll(collection, Where(must=must), batch=_MOST), _MOST)
-            ordered = sorted(records, key=lambda record: int(record.payload.get("chunk_index") or 0))
-            hits += [Hit(r.id, 1.0, r.payload) for r in ordered if r.id not in seen]
-            seen.update(record.id for record in ordered)
-    return hits[:_MOST]
+            if must is not None and len(ids) < _MOST:
+                ids |= dict.fromkeys(_of_norm(store, collection, must, _below_absatz(target)))
+    wanted = list(ids)[:_MOST]
+    payloads = {record.id: record.payload for record in store.retrieve(collection, wanted)} if wanted else {}
+    return [Hit(point, 1.0, payloads[point]) for point in wanted if point in payloads]
 
 
 def _filter(target: Target) -> dict[str, list[Scalar]] | None:
@@ -41,3 +50,54 @@ def _filter(target: Target) -> dict[str, list[Scalar]] | None:
     if cited.paragraph:
         must["paragraph"] = [cited.paragraph]
     return must
+
+
+def _below_absatz(target: Target) -> Path:
+    path = target.citation.path
+    return path[1:] if target.citation.paragraph is not None else path
+
+
+def _of_norm(store: VectorStore, collection: str, must: Mapping[str, list[Scalar]], wanted: Path) -> Iterable[PointId]:
+    """Return the points of a norm that have the wanted place, best first; all of them if none says that it has it."""
+    fields = ["chunk_index", "sub", "units"]
+    records = list(islice(store.scroll(collection, Where(must=must), payload=fields), _MOST_OF_A_NORM))
+    records.sort(key=lambda record: int(record.payload.get("chunk_index") or 0))
+    if wanted:
+        fits = [(fit, record) for record in records if (fit := _fit(record.payload, wanted)) is not None]
+        records = [record for _, record in sorted(fits, key=lambda pair: pair[0])] or records
+    return [record.id for record in records]
+
+
+def _fit(payload: Mapping[str, Any], wanted: Path) -> _Fit | None:
+    """Return how a chunk meets a cited place below the Absatz, or None if nothing says that it does.
+
+    Best first: the chunk has the whole place, is (a part of) it, has or is what only the steps between tell from it
+    ("Nr. 3" for "Satz 1 Nr. 3"), is a unit of it, has or is what the place is a unit of (the finer the better).
+    """
+    whole = [path for unit in payload.get("units") or () if (path := read_path(unit["sub"]))]
+    around = read_path(payload.get("sub")) or ()
+    if wanted in whole:
+        return 0, 0
+    if around == wanted:
+        return 1, 0
+    if any(_loosely(path, wanted) for path in whole):
+        return 2, 0
+    if _loosely(around, wanted):
+        return 3, 0
+    if around[: len(wanted)] == wanted:
+        return 4, 0
+    over = [len(path) for path in whole if wanted[: len(path)] == path]
+    if over:
+        return 5, -max(over)
+    if around and wanted[: len(around)] == around:
+        return 6, -len(around)
+    return None
+
+
+def _loosely(path: Path, wanted: Path) -> bool:
+    """Whether two paths end in the same unit, and one has all the steps of the other in their order."""
+    if not path or path[-1] != wanted[-1]:
+        return False
+    longer, shorter = (path, wanted) if len(path) > len(wanted) else (wanted, path)
+    steps = iter(longer)
+    return all(step in steps for step in shorter)
