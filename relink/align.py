@@ -1,6 +1,7 @@
 """Alignment of a quotation with one place of the corpus: edit distance, span, and what kind of edits they are."""
 
 from dataclasses import dataclass
+from typing import cast
 
 from rapidfuzz.distance import Levenshtein
 
@@ -11,7 +12,7 @@ _PIECE_REACH = 4000
 _DIGITS = frozenset("23456789")
 # Single letters that scans take for one another, beyond those that the skeleton folds; m is taken for rn, ni, in.
 _SLIPS = "ce nu hb ft ao gq vy uv rt mn rn 8b 5s 2z 6g 9g 6b"
-_CONFUSED = frozenset(frozenset(pair) for pair in _SLIPS.split())
+_CONFUSED = frozenset(_SLIPS.split()) | frozenset(pair[::-1] for pair in _SLIPS.split())
 _PART_OF_M = frozenset("mrni")
 _LOST_PIECE = 0.34
 _LOST_SHARE = 0.6
@@ -38,7 +39,8 @@ class Alignment:
 
 
 def _operations(anchor: str, window: str) -> list[Edit]:
-    return [(op.tag, op.src_pos, op.dest_pos) for op in Levenshtein.editops(anchor, window)]
+    # plain tuples, which compare and pickle faster; the type hints of rapidfuzz say `Editop`
+    return cast("list[Edit]", Levenshtein.editops(anchor, window).as_list())
 
 
 def _trim(operations: list[Edit], letters: int) -> tuple[list[Edit], int, int]:
@@ -112,7 +114,7 @@ def _lost(operations: list[Edit], size: int) -> int:
 
 def is_slip(one: str, other: str) -> bool:
     """Return whether scans take these letters for one another."""
-    return frozenset((one, other)) in _CONFUSED
+    return one + other in _CONFUSED
 
 
 def _without_slips(operations: list[Edit], anchor: str, window: str) -> list[Edit]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from normalize.laws import LawTable
 from relink.chunks import LinkChunk
-from relink.seeds import SeedIndex, build_index
+from relink.seeds import Bytes, Integers, SeedIndex, build_index
 from relink.skeleton import fold_all
 
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -20,10 +20,13 @@ class Corpus:
     """Chunks in document order and what is looked up in them.
 
     Chunk i is `letters[starts[i]:starts[i + 1]]`; document j is chunks `document_starts[j]` up to the next one's.
+    `codes` are the letters as bytes, `borders` the first letter of each document and the end of the last one.
     """
 
     chunks: tuple[LinkChunk, ...]
     letters: str
+    codes: Bytes
+    borders: Integers
     starts: list[int]
     document_starts: list[int]
     seeds: SeedIndex
@@ -77,13 +80,17 @@ def _laws(chunks: Sequence[LinkChunk], firsts: Sequence[int]) -> dict[str, tuple
 
 def build_corpus(chunks: Sequence[LinkChunk], threads: int = 2) -> Corpus:
     """Return the corpus of chunks that are in document order (see `chunks`)."""
-    folded = fold_all([chunk.chunk_text for chunk in chunks])
+    folded = fold_all([chunk.chunk_text for chunk in chunks], threads)
     firsts = [i for i, chunk in enumerate(chunks) if i == 0 or chunk.document_id != chunks[i - 1].document_id]
+    codes = folded.codes()
+    document_starts = [*firsts, len(chunks)]
     return Corpus(
         chunks=tuple(chunks),
         letters=folded.letters,
+        codes=codes,
+        borders=folded.starts[document_starts],
         starts=folded.starts.tolist(),
-        document_starts=[*firsts, len(chunks)],
-        seeds=build_index(folded.codes(), threads),
+        document_starts=document_starts,
+        seeds=build_index(codes, threads),
         laws=_laws(chunks, firsts),
     )

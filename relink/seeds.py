@@ -2,7 +2,7 @@
 
 Every exact match of k + w - 1 = 16 letters holds at least one common seed, at a third of the memory of all k-mers
 (winnowing: Schleimer, Wilkerson, Aiken 2003; minimizers: Roberts et al. 2004). A seed is one number: the upper bits of
-its hash, then its position, so that a look-up and a restriction to a range of positions are one binary search.
+its hash, then its position, so that a look-up and a restriction to a range of positions are one search in its bucket.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from relink.compiled import compiled
+
 K = 12
 W = 5
 POSITION_BITS = 30
@@ -18,133 +20,198 @@ MAX_LETTERS = 1 << POSITION_BITS
 
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
 
-_NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
-_POSITION_MASK = np.uint64(MAX_LETTERS - 1)
-_SHIFT = np.uint64(POSITION_BITS)
-_BLOCK = 1 << 15
-_SHARES = 8
-_SHARE_SHIFT = np.uint64(61)
-_EMPTY = np.zeros(0, dtype=np.uint64)
 # The skeleton has exactly 32 letters (a-z without the folded j and l, and 2-9), so that twelve of them are 60 bits.
-_ALPHABET = "abcdefghikmnopqrstuvwxyz23456789"
-_CODE = np.zeros(256, dtype=np.uint64)
-for _code, _letter in enumerate(_ALPHABET):
-    _CODE[ord(_letter)] = _code
+ALPHABET = "abcdefghikmnopqrstuvwxyz23456789"
+CODES = np.zeros(256, dtype=np.uint8)
+for _code, _letter in enumerate(ALPHABET):
+    CODES[ord(_letter)] = _code
+
+_SHIFT = np.uint64(POSITION_BITS)
+_POSITION = np.uint64(MAX_LETTERS - 1)
+_KMER = np.uint64((1 << (5 * K)) - 1)
+_FIVE = np.uint64(5)
+_BLOCK = 1 << 15
+_SEEDS_IN_A_BUCKET = 16
+_BUCKET_BITS = (8, 24)
+# Buckets up to this size are sorted in place, one seed after the other; larger ones are boilerplate.
+_SMALL = 48
 
 
-def _hashes(letters: NDArray[np.uint8]) -> Words:
-    """Return the mixed hash of the k-mer at each position; shorter by K - 1 than the letters."""
-    one = _CODE[letters]
-    two = (one[:-1] << np.uint64(5)) | one[1:]
-    four = (two[:-2] << np.uint64(10)) | two[2:]
-    eight = (four[:-4] << np.uint64(20)) | four[4:]
-    mixed = (eight[:-4] << np.uint64(20)) | four[8:]
-    # finaliser of splitmix64 (Steele, Lea, Flood 2014): near values get far hashes
-    mixed ^= mixed >> np.uint64(30)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    return mixed
+@compiled
+def _mixed(value: np.uint64) -> np.uint64:
+    """Return the hash of a k-mer: near values get far hashes (finaliser of splitmix64; Steele, Lea, Flood 2014)."""
+    value ^= value >> np.uint64(30)
+    value *= np.uint64(0xBF58476D1CE4E5B9)
+    value ^= value >> np.uint64(27)
+    value *= np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
 
 
-def _window_minima(hashes: Words, broken: Integers | None) -> NDArray[np.bool_]:
-    """Return where a hash is the least of some window of W that holds it.
+@compiled
+def seeds_between(
+    letters: Bytes, low: int, high: int, begin: int, end: int, room: Words, hashes: Words, positions: Integers
+) -> int:
+    """Write hash (upper bits) and position of the seeds that begin in [begin, end), and return how many there are.
 
-    With `broken` k-mers only windows count that are whole and hold none of them.
+    The text is letters[low:high]; a seed is the least of some whole window of W k-mers in it. `room` needs as many
+    numbers as `room_for` says. Written without branches on the letters, so that a processor can go straight through.
     """
-    padded = np.concatenate([np.full(W - 1, _NONE), hashes, np.full(W - 1, _NONE)])
-    least = np.minimum(padded[:-1], padded[1:])
-    least = np.minimum(least[:-2], least[2:])
-    least = np.minimum(least[:-1], padded[W - 1 :])
-    if broken is not None:
-        least[: W - 1] = least[-(W - 1) :] = 0
-        for back in range(W):
-            least[broken + back] = 0
-    # the largest of the minima of all windows over a position: its own hash if and only if it is one of them
-    largest = np.maximum(least[:-1], least[1:])
-    largest = np.maximum(largest[:-2], largest[2:])
-    largest = np.maximum(largest[:-1], least[W - 1 :])
-    return np.asarray(hashes == largest)
+    first = max(low, begin - (W - 1))
+    last = min(high - K + 1, end + (W - 1))  # behind the last k-mer that is looked at
+    if last - first < W:
+        return 0
+    kmers, least = room[: room.size // 2], room[room.size // 2 :]
+    value = np.uint64(0)
+    for i in range(first, first + K - 1):
+        value = (value << _FIVE) | np.uint64(CODES[letters[i]])
+    for i in range(first, last):
+        value = ((value << _FIVE) | np.uint64(CODES[letters[i + K - 1]])) & _KMER
+        kmers[i - first] = _mixed(value)
+    windows = last - first - (W - 1)
+    for i in range(W - 1):  # windows that are not whole have no least k-mer
+        least[i] = least[windows + (W - 1) + i] = np.uint64(0)
+    for i in range(windows):
+        pairs = min(min(kmers[i], kmers[i + 1]), min(kmers[i + 2], kmers[i + 3]))
+        least[i + W - 1] = min(pairs, kmers[i + W - 1])
+    count = 0
+    for i in range(max(begin, first) - first, min(end, last) - first):
+        # the largest of the minima of all windows over a k-mer: its own hash if and only if it is one of them
+        pairs = max(max(least[i], least[i + 1]), max(least[i + 2], least[i + 3]))
+        hashes[count] = kmers[i] >> _SHIFT
+        positions[count] = first + i
+        count += max(pairs, least[i + W - 1]) == kmers[i]
+    return count
 
 
-def minimizers(letters: NDArray[np.uint8], breaks: Integers | None = None) -> tuple[Words, Integers]:
-    """Return hash (upper bits) and position of each seed of the letters, in order.
-
-    `breaks` are positions at which a new text begins: no k-mer and no window goes over one, so that each text has
-    only seeds that it has inside any longer text too.
-    """
-    if letters.size < K:
-        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
-    hashes = _hashes(letters)
-    broken: Integers | None = None
-    if breaks is not None:
-        over = (breaks[:, None] - np.arange(1, K)).ravel()
-        broken = np.unique(over[(over >= 0) & (over < hashes.size)])
-        hashes[broken] = _NONE
-    minimal = _window_minima(hashes, broken)
-    if broken is not None:
-        minimal[broken] = False
-    chosen = np.flatnonzero(minimal)
-    return hashes[chosen] >> _SHIFT, chosen
+@compiled
+def room_for(size: int) -> int:
+    """Return how many numbers `seeds_between` needs room for, for so many k-mers."""
+    return 2 * (size + 4 * W)
 
 
-def _block_keys(letters: NDArray[np.uint8], begin: int) -> list[Words]:
-    """Return the keys of the seeds that begin in one block, in shares by their upper bits.
+def minimizers(letters: Bytes) -> tuple[Words, Integers]:
+    """Return hash (upper bits) and position of each seed of the letters, in order."""
+    size = letters.size
+    hashes, positions = np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.int64)
+    room = np.empty(room_for(size), dtype=np.uint64)
+    count = seeds_between(letters, 0, size, 0, size, room, hashes, positions)
+    return hashes[:count], positions[:count]
 
-    The surroundings of the block are read too, so that blocks fit together.
-    """
-    left = max(0, begin - (W - 1))
-    right = min(letters.size, begin + _BLOCK + (W - 1) + (K - 1))
-    hashes, positions = minimizers(letters[left:right])
-    positions = positions + left
-    mine = (positions >= begin) & (positions < begin + _BLOCK)
-    keys = (hashes[mine] << _SHIFT) | positions[mine].astype(np.uint64)
-    share = keys >> _SHARE_SHIFT
-    return [keys[share == number] for number in range(_SHARES)]
+
+@compiled
+def _count_seeds(letters: Bytes, begin: int, end: int, bits: int, counts: Integers) -> None:
+    """Count the seeds that begin in [begin, end), by bucket."""
+    room = np.empty(room_for(_BLOCK), dtype=np.uint64)
+    hashes, positions = np.empty(_BLOCK, dtype=np.uint64), np.empty(_BLOCK, dtype=np.int64)
+    shift = np.uint64(64 - POSITION_BITS - bits)
+    for block in range(begin, end, _BLOCK):
+        stop = min(end, block + _BLOCK)
+        found = seeds_between(letters, 0, letters.size, block, stop, room, hashes, positions)
+        for i in range(found):
+            counts[np.int64(hashes[i] >> shift)] += 1
+
+
+@compiled
+def _fill(letters: Bytes, begin: int, end: int, bits: int, places: Integers, keys: Words) -> None:
+    """Write the keys of the seeds that begin in [begin, end) to the next place of their bucket."""
+    room = np.empty(room_for(_BLOCK), dtype=np.uint64)
+    hashes, positions = np.empty(_BLOCK, dtype=np.uint64), np.empty(_BLOCK, dtype=np.int64)
+    shift = np.uint64(64 - POSITION_BITS - bits)
+    for block in range(begin, end, _BLOCK):
+        stop = min(end, block + _BLOCK)
+        found = seeds_between(letters, 0, letters.size, block, stop, room, hashes, positions)
+        for i in range(found):
+            bucket = np.int64(hashes[i] >> shift)
+            keys[places[bucket]] = (hashes[i] << _SHIFT) | np.uint64(positions[i])
+            places[bucket] += 1
+
+
+@compiled
+def _sort_buckets(keys: Words, table: Integers, first: int, last: int) -> None:
+    """Sort the keys inside each of the buckets; those of one hash are in order already."""
+    for bucket in range(first, last):
+        begin, end = table[bucket], table[bucket + 1]
+        if end - begin > _SMALL:
+            keys[begin:end].sort()
+            continue
+        for i in range(begin + 1, end):
+            key = keys[i]
+            j = i
+            while j > begin and keys[j - 1] > key:
+                keys[j] = keys[j - 1]
+                j -= 1
+            keys[j] = key
+
+
+@compiled
+def _lower(keys: Words, begin: int, end: int, key: np.uint64) -> int:
+    """Return the first place in keys[begin:end] that is not less than the key."""
+    while begin < end:
+        middle = (begin + end) >> 1
+        if keys[middle] < key:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@compiled
+def look_up(keys: Words, table: Integers, bits: int, value: np.uint64, low: int, high: int) -> tuple[int, int]:
+    """Return where the keys of a hash with positions in [low, high) begin and end."""
+    bucket = np.int64(value >> np.uint64(64 - POSITION_BITS - bits))
+    begin, end = table[bucket], table[bucket + 1]
+    base = value << _SHIFT
+    first = _lower(keys, begin, end, base | np.uint64(low))
+    if high >= MAX_LETTERS:
+        high = MAX_LETTERS - 1
+    last = _lower(keys, first, end, base | np.uint64(high))
+    return first, last
+
+
+@compiled
+def position_of(key: np.uint64) -> int:
+    """Return the position of a key."""
+    return int(np.int64(key & _POSITION))
 
 
 @dataclass(frozen=True, slots=True)
 class SeedIndex:
-    """Sorted keys (hash | position) of all seeds of a skeleton."""
+    """Sorted keys (hash | position) of all seeds of a skeleton, and where each bucket of them begins.
+
+    The bucket of a key is its `bits` upper bits; `table` has one number more than there are buckets.
+    """
 
     keys: Words
+    table: Integers
 
-    def find(self, hashes: Words, low: Integers, high: Integers) -> tuple[Integers, Integers]:
-        """Return, for each hash, where its keys with positions in [low, high) begin and how many they are.
-
-        Ascending hashes are found fastest: neighbours share the cache.
-        """
-        base = hashes << _SHIFT
-        first = np.searchsorted(self.keys, base | low.astype(np.uint64))
-        last = np.searchsorted(self.keys, base + high.astype(np.uint64))
-        return first.astype(np.int64), (last - first).astype(np.int64)
-
-    def positions(self, first: Integers, counts: Integers) -> Integers:
-        """Return the positions of several runs of keys, run after run."""
-        total = int(counts.sum())
-        ends = np.cumsum(counts)
-        index = np.arange(total) + np.repeat(first - (ends - counts), counts)
-        found: Integers = (self.keys[index] & _POSITION_MASK).astype(np.int64)
-        return found
+    @property
+    def bits(self) -> int:
+        """How many upper bits of a key tell its bucket."""
+        return (self.table.size - 1).bit_length() - 1
 
 
-def build_index(letters: NDArray[np.uint8], threads: int = 2) -> SeedIndex:
-    """Return the index of a skeleton of at most 2^30 letters."""
+def build_index(letters: Bytes, threads: int = 2) -> SeedIndex:
+    """Return the index of a skeleton of at most 2^30 letters; the same for any number of threads.
+
+    Counting sort by bucket in two passes over the letters, each thread its share of them, then a sort in each bucket.
+    """
     if letters.size >= MAX_LETTERS:
         raise ValueError(f"{letters.size} letters are more than the {MAX_LETTERS} that a position can hold")
-
-    with ThreadPoolExecutor(threads) as pool:  # numpy lets go of the interpreter while it computes and sorts
-        blocks = list(pool.map(lambda begin: _block_keys(letters, begin), range(0, letters.size, _BLOCK)))
-        sizes = [sum(block[number].size for block in blocks) for number in range(_SHARES)]
-        keys = np.empty(sum(sizes), dtype=np.uint64)
-        ends = np.cumsum([0, *sizes])
-
-        def fill(number: int) -> None:
-            share = keys[ends[number] : ends[number + 1]]
-            np.concatenate([_EMPTY, *(block[number] for block in blocks)], out=share)
-            share.sort()
-
-        list(pool.map(fill, range(_SHARES)))
-    return SeedIndex(keys)
+    least, most = _BUCKET_BITS
+    bits = min(most, max(least, (letters.size // (3 * _SEEDS_IN_A_BUCKET)).bit_length()))
+    buckets = 1 << bits
+    edges = [letters.size * number // threads for number in range(threads + 1)]
+    counts = np.zeros((threads, buckets), dtype=np.int64)
+    with ThreadPoolExecutor(threads) as pool:
+        shares = range(threads)
+        list(pool.map(lambda n: _count_seeds(letters, edges[n], edges[n + 1], bits, counts[n]), shares))
+        table = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int64)
+        # a thread's seeds lie behind those of the threads before it, so that positions ascend
+        places = np.cumsum(counts, axis=0) - counts + table[:-1]
+        keys = np.empty(int(table[-1]), dtype=np.uint64)
+        list(pool.map(lambda n: _fill(letters, edges[n], edges[n + 1], bits, places[n], keys), shares))
+        parts = [buckets * number // threads for number in range(threads + 1)]
+        list(pool.map(lambda n: _sort_buckets(keys, table, parts[n], parts[n + 1]), shares))
+    return SeedIndex(keys, table)

@@ -7,23 +7,27 @@ ends match by themselves. Only single characters fold: context rules (rn = m) we
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from relink.compiled import compiled
+
 Bytes = NDArray[np.uint8]
+Characters = NDArray[np.uint16]
 Offsets = NDArray[np.int64]
 
 _CONFUSED = str.maketrans("lj10", "iiio")
-_AS_WRITTEN = frozenset("lj10")
+_AS_WRITTEN = "lLjJ10"
 _BREAK = "\x00"
 _BREAK_CODE = 1
-_SEVERAL = b"\x02"
+_SEVERAL_CODE = 2
 _PLANE = 1 << 16
-_BLOCK_CHARACTERS = 1 << 16
+_BLOCK_CHARACTERS = 1 << 19
 # The number in front of an Absatz is no part of `chunk_text`, but a quotation over two Absätze has it in the middle.
 ABSATZ_NUMBER = re.compile(r"\([0-9]{1,3}[a-z]{0,2}\)")
 
@@ -61,44 +65,99 @@ def _tables() -> tuple[Bytes, dict[int, str]]:
             single[code] = ord(folded)
         elif folded:
             several[code] = folded
-            single[code] = _SEVERAL[0]
+            single[code] = _SEVERAL_CODE
     single[ord(_BREAK)] = _BREAK_CODE
     return single, several
 
 
-def _look_up(single: Bytes, text: str) -> bytes:
-    return single[np.frombuffer(text.encode("utf-16-le", "surrogatepass"), dtype=np.uint16)].tobytes()
+@cache
+def _expansions() -> Bytes:
+    """Return, for each character that folds to several letters, those letters (0 = no more)."""
+    _, several = _tables()
+    expansions = np.zeros((_PLANE, max(map(len, several.values()))), dtype=np.uint8)
+    for code, letters in several.items():
+        expansions[code, : len(letters)] = list(letters.encode("ascii"))
+    return expansions
+
+
+@compiled
+def _absatz_number(characters: Characters, at: int) -> int:
+    """Return how long the number of an Absatz is that begins at a position (see ABSATZ_NUMBER), or 0."""
+    size = characters.size
+    end = at + 1
+    while end < size and end - at <= 3 and 48 <= characters[end] <= 57:
+        end += 1
+    if end == at + 1:
+        return 0
+    digits = end
+    while end < size and end - digits < 2 and 97 <= characters[end] <= 122:
+        end += 1
+    return end + 1 - at if end < size and characters[end] == 41 else 0
+
+
+@compiled
+def _fold_characters(
+    characters: Characters, single: Bytes, expansions: Bytes, letters: Bytes, ends: Offsets
+) -> tuple[int, int]:
+    """Write the letters of the characters, and where each text ends; return how many letters and ends there are."""
+    size = texts = 0
+    at = 0
+    while at < characters.size:
+        character = characters[at]
+        if character == 40:
+            skipped = _absatz_number(characters, at)
+            if skipped:
+                at += skipped
+                continue
+        letter = single[character]
+        if letter == _BREAK_CODE:
+            ends[texts] = size
+            texts += 1
+        elif letter == _SEVERAL_CODE:
+            for i in range(expansions.shape[1]):
+                if expansions[character, i]:
+                    letters[size] = expansions[character, i]
+                    size += 1
+        elif letter:
+            letters[size] = letter
+            size += 1
+        at += 1
+    ends[texts] = size
+    return size, texts + 1
 
 
 def _fold_block(texts: Sequence[str]) -> tuple[bytes, Offsets]:
     """Return the skeletons of some texts, joined, and the length of each."""
-    single, several = _tables()
     joined = _BREAK.join(texts)
     if joined.count(_BREAK) != len(texts) - 1:
         joined = _BREAK.join(text.replace(_BREAK, " ") for text in texts)
-    joined = ABSATZ_NUMBER.sub("", joined).replace("ß", "ss")
-    folded = _look_up(single, joined)
-    if _SEVERAL in folded:
-        folded = _look_up(single, joined.translate(several))
-    folded = folded.translate(None, b"\x00")
-    breaks = np.flatnonzero(np.frombuffer(folded, dtype=np.uint8) == _BREAK_CODE)
-    edges = np.concatenate(([-1], breaks, [len(folded)])).astype(np.int64)
-    return folded.translate(None, bytes([_BREAK_CODE])), np.diff(edges) - 1
+    characters = np.frombuffer(joined.encode("utf-16-le", "surrogatepass"), dtype=np.uint16)
+    expansions = _expansions()
+    letters = np.empty(expansions.shape[1] * characters.size, dtype=np.uint8)
+    ends = np.empty(len(texts), dtype=np.int64)
+    size, _ = _fold_characters(characters, _tables()[0], expansions, letters, ends)
+    return letters[:size].tobytes(), np.diff(ends, prepend=0)
 
 
-def fold_all(texts: Sequence[str]) -> Folded:
-    """Return the skeletons of many texts."""
-    parts: list[bytes] = []
-    lengths: list[Offsets] = [np.zeros(1, dtype=np.int64)]
+def _blocks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the texts in blocks of about so many characters."""
     begin = size = 0
     for end, text in enumerate(texts, start=1):
         size += len(text)
         if size >= _BLOCK_CHARACTERS or end == len(texts):
-            letters, counts = _fold_block(texts[begin:end])
-            parts.append(letters)
-            lengths.append(counts)
+            yield texts[begin:end]
             begin, size = end, 0
-    return Folded(b"".join(parts).decode("ascii"), np.cumsum(np.concatenate(lengths)))
+
+
+def fold_all(texts: Sequence[str], threads: int = 1) -> Folded:
+    """Return the skeletons of many texts; the same for any number of threads."""
+    if threads == 1:
+        folded = list(map(_fold_block, _blocks(texts)))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            folded = list(pool.map(_fold_block, _blocks(texts)))
+    lengths = [np.zeros(1, dtype=np.int64), *(counts for _, counts in folded)]
+    return Folded(b"".join(letters for letters, _ in folded).decode("ascii"), np.cumsum(np.concatenate(lengths)))
 
 
 def fold(text: str) -> str:
@@ -113,7 +172,7 @@ def fold_positions(text: str) -> tuple[str, NDArray[np.int64]]:
     wide = np.frombuffer(masked.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     folded = np.where(wide < _PLANE, single[np.minimum(wide, _PLANE - 1)], 0)
     lengths = (folded != 0).astype(np.int64)
-    wider = np.flatnonzero(folded == _SEVERAL[0]).tolist()
+    wider = np.flatnonzero(folded == _SEVERAL_CODE).tolist()
     for position in wider:
         lengths[position] = len(several[int(wide[position])])
     positions = np.repeat(np.arange(wide.size), lengths)
@@ -129,5 +188,8 @@ def written_letters(text: str) -> str:
     As long as the skeleton, so that equal skeletons compare letter by letter: "Buchstabe i" and "Buchstabe j" have one.
     """
     letters, positions = fold_positions(text)
-    written = [text[position].casefold() for position in positions.tolist()]
-    return "".join(c if c in _AS_WRITTEN else letter for c, letter in zip(written, letters, strict=True))
+    written = np.frombuffer(letters.encode("ascii"), dtype=np.uint8).copy()
+    characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)[positions]
+    for character in _AS_WRITTEN:
+        written[characters == ord(character)] = ord(character.lower())
+    return written.tobytes().decode("ascii")

@@ -10,8 +10,9 @@ from relink.align import Alignment, align, align_pieces
 from relink.anchors import MIN_LETTERS, Anchor
 from relink.corpus import Corpus
 from relink.decision import AMENDED_SIMILARITY, Candidate, Decision, decide
+from relink.measure import FAR, MANY_PLACES, WEAK_PLACES
 from relink.skeleton import written_letters
-from relink.vote import MOST_PLACES, Place, Query, Votes, vote
+from relink.vote import MOST_PLACES, Query, Votes, vote
 
 _BLOCK_ANCHORS = 2048
 _MOST_TWINS = 6
@@ -19,8 +20,6 @@ UNCONFIRMED = "whole_chunk_unconfirmed"
 """Reason of a quotation that is a whole chunk, but may stand elsewhere too."""
 _SPILL_SAVES = 0.7
 _WEAK_SIMILARITY = 0.9
-_WEAK_PLACES = 5
-_MANY_PLACES = 12
 _BUDGET = 1 - AMENDED_SIMILARITY
 _WEAK_BUDGET = 0.35
 
@@ -149,56 +148,61 @@ def _decide_block(name: str, corpus: Corpus, anchors: Sequence[Anchor]) -> list[
 
 def _look(corpus: Corpus, searches: Sequence[_Search], *, inside: bool, every_seed: bool = False) -> None:
     """Add candidates to each search, from its known documents or from the whole corpus."""
+    share = _WEAK_BUDGET if every_seed else _BUDGET
     queries: list[Query] = []
     owners: list[_Search] = []
     for search in searches:
-        piece = search.anchor.pieces[search.anchor.main]
-        ranges = [corpus.document_range(d) for d in search.anchor.documents] if inside else [(0, len(corpus.letters))]
-        queries += [Query(piece, low, high) for low, high in ranges]
+        anchor = search.anchor
+        piece = anchor.pieces[anchor.main]
+        budget = int(anchor.letters * share) + 1
+        best = search.best.edits if search.best is not None else None
+        ranges = [corpus.document_range(d) for d in anchor.documents] if inside else [(0, len(corpus.letters))]
+        queries += [Query(piece, low, high, budget, best, len(anchor.pieces) == 1) for low, high in ranges]
         owners += [search] * len(ranges)
-    if not queries:
-        return
-    for search, votes in zip(owners, vote(corpus.seeds, queries, every_seed=every_seed), strict=True):
-        _verify(corpus, search, votes, every_seed=every_seed)
+    found = vote(corpus.seeds, corpus.codes, corpus.borders, queries, every_seed=every_seed)
+    for search, query, votes in zip(owners, queries, found, strict=True):
+        _verify(corpus, search, votes, query.budget, every_seed=every_seed)
 
 
-def _verify(corpus: Corpus, search: _Search, votes: Votes, *, every_seed: bool) -> None:
+def _verify(corpus: Corpus, search: _Search, votes: Votes, budget: int, *, every_seed: bool) -> None:
     """Align at the voted places, as long as one may be as good as the best or rival it."""
     anchor = search.anchor
-    budget = int(anchor.letters * (_WEAK_BUDGET if every_seed else _BUDGET)) + 1
+    letters = anchor.letters
     search.crowded = search.crowded or votes.flood
-    best = search.best
+    best = -1 if search.best is None else search.best.edits
     exact = 0
-    for looked_at, place in enumerate(votes.places):
-        if every_seed and (looked_at >= _WEAK_PLACES or place.votes * 3 < votes.places[0].votes):
-            return
-        if best is not None and not every_seed:
-            # an edit destroys at most two of the seeds: with fewer votes than this it is no rival either
-            rival = best.edits + (max(2, best.edits / 3) if best.edits else 0)
-            if place.votes + 2 * rival < votes.asked:
+    for looked_at, (count, start, end, measure) in enumerate(
+        zip(votes.votes, votes.starts, votes.ends, votes.measures, strict=True)
+    ):
+        if every_seed:
+            if looked_at >= WEAK_PLACES or count * 3 < votes.votes[0]:
                 return
-            if looked_at >= _MANY_PLACES and place.votes * 2 < votes.places[0].votes:
+        elif best >= 0:
+            rival = best + (max(2.0, best / 3) if best else 0.0)  # as `measure.is_beaten`, which measured so far
+            if count + 2 * rival < votes.asked or (looked_at >= MANY_PLACES and count * 2 < votes.votes[0]):
                 return
-        if exact > _MANY_PLACES:
+        if exact > MANY_PLACES:
             search.crowded = True
             return
-        limit = budget if best is None else min(budget, best.edits + max(8, anchor.letters // 20))
-        found = _align_at(corpus, anchor, place, limit)
+        limit = budget if best < 0 else min(budget, best + max(8, letters // 20))
+        if measure == FAR or measure > 2 * limit:
+            continue
+        found = _align_at(corpus, anchor, start, end, limit)
         if found is None:
             continue
         candidate = candidate_of(corpus, anchor, found)
         search.candidates.append(candidate)
         exact += candidate.edits == 0
-        if best is None or candidate.edits < best.edits:
-            best = candidate
-    search.crowded = search.crowded or (len(votes.places) == MOST_PLACES and best is not None and best.edits == 0)
+        if best < 0 or candidate.edits < best:
+            best = candidate.edits
+    search.crowded = search.crowded or (len(votes.votes) == MOST_PLACES and best == 0)
 
 
-def _align_at(corpus: Corpus, anchor: Anchor, place: Place, limit: int) -> Alignment | None:
+def _align_at(corpus: Corpus, anchor: Anchor, start: int, end: int, limit: int) -> Alignment | None:
     piece = anchor.pieces[anchor.main]
-    middle = min(max((place.start + place.end) // 2, 0), len(corpus.letters) - 1)
+    middle = min(max((start + end) // 2, 0), len(corpus.letters) - 1)
     bounds = corpus.document_range(corpus.document_of(corpus.chunk_at(middle)))
-    found = align(piece, corpus.letters, bounds, place.start, place.end, limit)
+    found = align(piece, corpus.letters, bounds, start, end, limit)
     if found is None:
         return None
     if found.edits:
@@ -245,10 +249,10 @@ def _with_fine_differences(corpus: Corpus, anchor: Anchor, candidates: list[Cand
     return counted
 
 
-def _letters_as_written(corpus: Corpus, candidate: Candidate) -> list[str]:
+def _letters_as_written(corpus: Corpus, candidate: Candidate) -> str:
     first = corpus.chunk_at(candidate.found.start)
     last = corpus.chunk_at(candidate.found.end - 1)
-    letters = [letter for i in range(first, last + 1) for letter in written_letters(corpus.chunks[i].chunk_text)]
+    letters = "".join(written_letters(corpus.chunks[i].chunk_text) for i in range(first, last + 1))
     offset = candidate.found.start - corpus.starts[first]
     return letters[offset : offset + candidate.found.end - candidate.found.start]
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relink.seeds import MAX_LETTERS, POSITION_BITS, K, W, build_index, minimizers
-from relink.vote import Query, vote
+from relink.seeds import MAX_LETTERS, POSITION_BITS, K, SeedIndex, W, build_index, minimizers
+from relink.vote import Query, Votes, vote
 
 LETTERS = "abcdefghikmnopqrstuvwxyz23456789"
 
@@ -19,6 +19,12 @@ def random_text(size: int, seed: int) -> str:
 
 def codes(text: str) -> np.ndarray:
     return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
+
+
+def places_of(corpus: str, queries: list[Query], index: SeedIndex | None = None) -> list[Votes]:
+    """Vote in a corpus that is one document."""
+    letters = codes(corpus)
+    return vote(index or build_index(letters), letters, np.array([0, letters.size]), queries)
 
 
 CORPUS = random_text(70_000, 1)
@@ -36,7 +42,7 @@ def test_the_index_is_the_same_in_blocks_and_threads(threads: int) -> None:
 @settings(max_examples=60)
 @given(st.integers(0, len(CORPUS) - 200), st.integers(K + W - 1, 200))
 def test_every_exact_piece_votes_for_its_place(start: int, size: int) -> None:
-    votes = vote(INDEX, [Query(CORPUS[start : start + size], 0, len(CORPUS))])[0]
+    votes = places_of(CORPUS, [Query(CORPUS[start : start + size], 0, len(CORPUS))], INDEX)[0]
     assert votes.asked >= 1
     assert (votes.places[0].start, votes.places[0].end) == (start, start + size)
     assert votes.places[0].votes == votes.asked, "all that were asked say so"
@@ -44,8 +50,8 @@ def test_every_exact_piece_votes_for_its_place(start: int, size: int) -> None:
 
 def test_pieces_do_not_lend_each_other_seeds() -> None:
     pieces = [CORPUS[100:160], "aaaabbbb", CORPUS[500:540]]
-    together = vote(INDEX, [Query(piece, 0, len(CORPUS)) for piece in pieces])
-    alone = [vote(INDEX, [Query(piece, 0, len(CORPUS))])[0] for piece in pieces]
+    together = places_of(CORPUS, [Query(piece, 0, len(CORPUS)) for piece in pieces], INDEX)
+    alone = [places_of(CORPUS, [Query(piece, 0, len(CORPUS))], INDEX)[0] for piece in pieces]
     assert together == alone
     assert together[1].places == ()
 
@@ -53,14 +59,13 @@ def test_pieces_do_not_lend_each_other_seeds() -> None:
 def test_a_range_hides_what_is_outside() -> None:
     text = CORPUS[300:400]
     twice = CORPUS[:1000] + text + CORPUS[2000:3000]
-    index = build_index(codes(twice))
-    found = vote(index, [Query(text, 0, len(twice)), Query(text, 0, 900), Query(text, 900, len(twice))])
+    found = places_of(twice, [Query(text, 0, len(twice)), Query(text, 0, 900), Query(text, 900, len(twice))])
     assert [[place.start for place in votes.places] for votes in found] == [[300, 1000], [300], [1000]]
 
 
 def test_boilerplate_is_flooded() -> None:
     corpus = "dieseverordnungtrittinkraft" * 5000
-    assert vote(build_index(codes(corpus)), [Query("dieseverordnungtrittinkraft", 0, len(corpus))])[0].flood
+    assert places_of(corpus, [Query("dieseverordnungtrittinkraft", 0, len(corpus))])[0].flood
 
 
 def test_too_many_letters_are_refused() -> None:
@@ -70,4 +75,4 @@ def test_too_many_letters_are_refused() -> None:
 
 def test_nothing_has_no_seeds() -> None:
     assert build_index(codes("")).keys.size == 0
-    assert vote(build_index(codes("")), [Query("abc", 0, 0)])[0].places == ()
+    assert places_of("", [Query("abc", 0, 0)])[0].places == ()

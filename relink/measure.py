@@ -1,0 +1,146 @@
+"""How near a piece of a quotation is to the places it was voted into, before anything is aligned.
+
+What is measured is the edit distance between the piece and the window, by the bit-parallel algorithm of Myers (1999) in
+the form of Hyyrö (2003). An alignment there has at most so many edits, and not much less than half of them, so most
+places are out.
+"""
+
+import numpy as np
+
+from relink.compiled import compiled
+from relink.seeds import ALPHABET, CODES, Bytes, Integers, Words
+
+MANY_PLACES = 12
+"""Places after which only those are looked at that have half as many votes as the first."""
+WEAK_PLACES = 5
+"""Most places that are looked at when every seed voted: only the first are more than chance."""
+FAR = -1
+"""Measure of a place that is out: more edits than its query allows."""
+UNMEASURED = -2
+"""Measure of a place that was not measured: those before it are so good that it is no rival."""
+LETTERS = len(ALPHABET)
+
+
+@compiled
+def most_edits(budget: int, best: int, letters: int) -> int:
+    """Return how many edits a place may have that rivals the best one (-1: there is none)."""
+    if best < 0:
+        return budget
+    return min(budget, best + max(8, letters // 20))
+
+
+@compiled
+def is_beaten(votes: int, asked: int, best: int) -> bool:
+    """Return whether a place cannot rival the best: an edit destroys at most two of the seeds that were asked."""
+    rival = best + (max(2.0, best / 3) if best else 0.0)
+    return votes + 2 * rival < asked
+
+
+@compiled
+def distance(
+    piece: Bytes,
+    begin: int,
+    end: int,
+    letters: Bytes,
+    low: int,
+    high: int,
+    most: int,
+    masks: Words,
+    up: Words,
+    down: Words,
+) -> int:
+    """Return the edits between piece[begin:end] and letters[low:high], or FAR if they are more than `most`.
+
+    `masks` are the positions of each letter in the piece, 64 a word; `up` and `down` are room for as many words.
+    """
+    size, width = end - begin, high - low
+    if abs(size - width) > most:
+        return FAR
+    words = (size + 63) >> 6
+    one = np.uint64(1)
+    top = np.uint64(63)
+    for w in range(words):
+        up[w] = ~np.uint64(0)
+        down[w] = np.uint64(0)
+    last = np.uint64((size - 1) & 63)
+    score = size
+    for j in range(width):
+        code = CODES[letters[low + j]]
+        carry_up, carry_down = one, np.uint64(0)
+        for w in range(words):
+            equal = masks[code, w]
+            vertical_up, vertical_down = up[w], down[w]
+            either = equal | vertical_down
+            equal |= carry_down
+            horizontal = (((equal & vertical_up) + vertical_up) ^ vertical_up) | equal
+            plus = vertical_down | ~(horizontal | vertical_up)
+            minus = vertical_up & horizontal
+            if w == words - 1:
+                score += int(np.int64((plus >> last) & one)) - int(np.int64((minus >> last) & one))
+            next_up, next_down = plus >> top, minus >> top
+            plus = (plus << one) | carry_up
+            minus = (minus << one) | carry_down
+            up[w] = minus | ~(either | plus)
+            down[w] = plus & either
+            carry_up, carry_down = next_up, next_down
+        if score - (width - 1 - j) > most:
+            return FAR
+    return score if score <= most else FAR
+
+
+@compiled
+def measure(
+    piece: Bytes,
+    begin: int,
+    end: int,
+    letters: Bytes,
+    borders: Integers,
+    budget: int,
+    best: int,
+    alone: bool,
+    every_seed: bool,
+    asked: int,
+    kept: int,
+    votes: Integers,
+    starts: Integers,
+    ends: Integers,
+    measures: Integers,
+    masks: Words,
+    up: Words,
+    down: Words,
+) -> None:
+    """Measure the places in order, as long as one may rival the best (see `relink.tiers`)."""
+    size = end - begin
+    words = (size + 63) >> 6
+    for i in range(kept):
+        measures[i] = UNMEASURED
+    if kept == 0:
+        return
+    for code in range(LETTERS):
+        for w in range(words):
+            masks[code, w] = np.uint64(0)
+    for i in range(size):
+        masks[CODES[piece[begin + i]], i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+    limit = most_edits(budget, best, size) if alone else budget
+    exact = 0
+    for i in range(kept):
+        if every_seed:
+            if i >= WEAK_PLACES or votes[i] * 3 < votes[0]:
+                return
+        elif (
+            alone and best >= 0 and (is_beaten(votes[i], asked, best) or (i >= MANY_PLACES and votes[i] * 2 < votes[0]))
+        ):
+            return
+        if exact > MANY_PLACES:
+            return
+        middle = min(max((starts[i] + ends[i]) // 2, 0), letters.size - 1)
+        document = np.searchsorted(borders, middle, side="right") - 1
+        low = max(borders[document], starts[i])
+        high = min(borders[document + 1], ends[i])
+        slack = abs(high - low - size)
+        edits = distance(piece, begin, end, letters, low, max(low, high), 2 * limit + slack, masks, up, down)
+        measures[i] = FAR if edits == FAR else edits - slack
+        if edits >= 0 and alone:
+            exact += edits == 0
+            if edits <= limit and (best < 0 or edits < best):
+                best = edits
