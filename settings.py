@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from normalize.errors import UsageError
 
@@ -58,11 +58,22 @@ class Settings(BaseModel):
     llm_url: str | None = Field(default=None, repr=False)
     llm_model: str | None = None
     llm_api_key: SecretStr | None = None
+    understand: tuple[Literal["rewriting", "expansion", "hyde"], ...] = ()
+    understand_timeout: float = Field(default=5.0, gt=0, le=600)
     serve_api_key: SecretStr | None = None
     lock_timeout: float = Field(default=10.0, ge=0)
     max_delete_ratio: float = Field(default=0.75, ge=0, le=1)
     manifests: dict[str, Path] = Field(default_factory=dict)
     controls: ControlNames = ControlNames()
+
+    @field_validator("understand", mode="before")
+    @classmethod
+    def _one_line(cls, value: Any) -> Any:
+        """The parts may stand on one line, as an environment variable has them; "none" is none of them."""
+        if not isinstance(value, str):
+            return value
+        named = [part.strip() for part in value.split(",")]
+        return () if named == ["none"] else named
 
 
 # Which environment variable sets which setting.
@@ -83,6 +94,8 @@ ENVIRONMENT = {
     "FUNDSTELLE_LLM_MODEL": "llm_model",
     "LLM_API_KEY": "llm_api_key",
     "FUNDSTELLE_LLM_API_KEY": "llm_api_key",
+    "FUNDSTELLE_UNDERSTAND": "understand",
+    "FUNDSTELLE_UNDERSTAND_TIMEOUT": "understand_timeout",
     "FUNDSTELLE_API_KEY": "serve_api_key",
     "FUNDSTELLE_LOCK_TIMEOUT": "lock_timeout",
     "FUNDSTELLE_MAX_DELETE_RATIO": "max_delete_ratio",
@@ -197,5 +210,7 @@ def shown(value: object) -> str:
         return ", ".join(f"{name}={part}" for name, part in value.model_dump().items())
     if isinstance(value, dict):
         return ", ".join(f"{name}={part}" for name, part in sorted(value.items())) or "none"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
     text = _USERINFO.sub("//", str(value))
     return _QUERY.sub("", text) if "://" in text else text

@@ -19,6 +19,8 @@ _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 30.0
 _RETRIED: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _LARGEST_ANSWER: Final = 1_000_000
+# What a chat template, a fence or a mark-up might read as more than text.
+_MEANINGFUL: Final = "<>|[]{}`#&\x7f\u2028\u2029"
 
 
 class ChatError(FundstelleError):
@@ -27,6 +29,14 @@ class ChatError(FundstelleError):
 
 class ChatNoAnswer(FundstelleError):  # noqa: N818 - says what happened
     """One request got no answer after all attempts; the next may."""
+
+
+def inert(text: str) -> str:
+    """Return a JSON string in which nothing but letters, digits and harmless signs stands as it is."""
+    literal = json.dumps(text, ensure_ascii=False)
+    for character in _MEANINGFUL:
+        literal = literal.replace(character, f"\\u{ord(character):04x}")
+    return literal
 
 
 class Chat:
@@ -51,11 +61,13 @@ class Chat:
         self.requests = 0
         self._cache = cache
         self._pause = pause
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        headers = {"Accept-Encoding": "identity"}
+        if api_key:
+            headers["Authorization"] = f"Bearer {api_key}"
         self._client = httpx.Client(
             timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0)),
             headers=headers,
-            event_hooks={"response": [answer_within(timeout)]},
+            event_hooks={"response": [_as_it_came, answer_within(timeout, _LARGEST_ANSWER)]},
         )
 
     @property
@@ -123,7 +135,7 @@ class Chat:
             except (httpx.ConnectError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
                 raise ChatError(
                     f"The language model at {self.shown} cannot be reached ({type(error).__name__}); check llm_url, "
-                    "or run without the llm tier."
+                    "or go on without it."
                 ) from None
             except httpx.HTTPError as error:
                 problem = type(error).__name__
@@ -150,6 +162,11 @@ class Chat:
             if asked and asked.isdigit():
                 pause = max(pause, float(asked))
             self._pause(min(pause, _LONGEST_PAUSE))
+
+
+def _as_it_came(response: httpx.Response) -> None:
+    """Unpack no answer: none was asked for packed, and a small one may be made to grow without end."""
+    response.headers.pop("Content-Encoding", None)
 
 
 def _content(response: httpx.Response) -> str:

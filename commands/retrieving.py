@@ -1,13 +1,15 @@
 """Search, retest and serve: the sources for a question, and whether known questions find what they must."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 import printing.retrieving as printed
+from backends.chat import Chat
 from backends.vectors.store import VectorStore
 from commands.opening import JsonFlag, make_the_embedder, only_collection, open_vectors, print_json
 from normalize.errors import UsageError
@@ -17,6 +19,7 @@ from retrieve.cross_encoder import CrossEncoderJudge
 from retrieve.retest import read_retest, retest_report, run_retest
 from retrieve.search import Answer, SearchOptions
 from retrieve.search import search as search_collection
+from retrieve.understand import PARTS, Understander
 from settings import Settings
 
 app = typer.Typer()
@@ -39,27 +42,72 @@ JudgeName = Annotated[
 ConfigFile = Annotated[
     Path | None, typer.Option("--retriever", help="A retriever.yaml (default: FUNDSTELLE_RETRIEVER_CONFIG).")
 ]
+UnderstandParts = Annotated[
+    str | None,
+    typer.Option(
+        "--understand",
+        help="Let the language model of FUNDSTELLE_LLM_URL and FUNDSTELLE_LLM_MODEL word the question anew, beside the "
+        "original: rewriting, expansion (paraphrases), hyde (a passage that might answer it), a comma between them, or "
+        "none (default: setting understand, FUNDSTELLE_UNDERSTAND).",
+    ),
+]
+UnderstandTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--understand-timeout", min=0.01, max=600,
+        help="Seconds it has for one question; then the question is searched as it is (default: setting "
+        "understand_timeout, FUNDSTELLE_UNDERSTAND_TIMEOUT, 5).",
+    ),
+]  # fmt: skip
 Find = Callable[[str, int], Answer]
 
 
 @contextmanager
+def _understander(settings: Settings, parts: str | None, seconds: float | None) -> Iterator[Understander | None]:
+    """Yield what words questions anew, or None where it is not switched on. Raises UsageError if there is no model."""
+    chosen = settings.understand if parts is None else tuple(part.strip() for part in parts.split(","))
+    if unknown := [part for part in chosen if part not in (*PARTS, "none")]:
+        raise UsageError(f"'{unknown[0]}' is no part of --understand: take {', '.join(PARTS)}, or none.")
+    wanted = [part for part in PARTS if part in chosen]
+    if not wanted:
+        yield None
+        return
+    if not settings.llm_url or not settings.llm_model:
+        raise UsageError(
+            "--understand needs a language model: set FUNDSTELLE_LLM_URL and FUNDSTELLE_LLM_MODEL, or leave it out."
+        )
+    key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None
+    budget = seconds or settings.understand_timeout
+    chat = Chat(settings.llm_url, settings.llm_model, key, timeout=budget)
+    try:
+        yield Understander(chat, wanted, budget)
+    finally:
+        chat.close()
+
+
+@contextmanager
 def _searching(
-    settings: Settings, mode: Literal["hybrid", "semantic"], depth: int, graph: bool, judge: str | None,
+    settings: Settings, options: SearchOptions, judge: str | None, understand: str | None, seconds: float | None,
     config: Path | None,
 ) -> Iterator[tuple[VectorStore, Callable[[str], Find]]]:  # fmt: skip
     """Yield the store, and for the name of a collection the function that searches it."""
     retriever = load_retriever(config)
-    judging = CrossEncoderJudge(judge) if judge else None
     laws = LawTable.builtin()
-    with open_vectors(settings) as store:
+    with ExitStack() as stack:
+        options = replace(
+            options,
+            judge=CrossEncoderJudge(judge) if judge else None,
+            understand=stack.enter_context(_understander(settings, understand, seconds)),
+        )
+        store = stack.enter_context(open_vectors(settings))
 
         def finder(collection: str) -> Find:
             about = store.describe(collection)
             embedder = make_the_embedder(settings, about.layout.dimension if about else None)
 
             def find(question: str, top_k: int) -> Answer:
-                options = SearchOptions(top_k, mode, depth, graph, judging)
-                return search_collection(store, collection, embedder, question, laws, options, retriever)
+                asked = replace(options, top_k=top_k)
+                return search_collection(store, collection, embedder, question, laws, asked, retriever)
 
             return find
 
@@ -76,12 +124,16 @@ def search(
     expand_depth: Depth = 0,
     graph: GraphFlag = False,
     cross_encoder: JudgeName = None,
+    understand: UnderstandParts = None,
+    understand_timeout: UnderstandTimeout = None,
     retriever: ConfigFile = None,
     explain: Annotated[bool, typer.Option("--explain", help="Also print scores, ranks and every stage.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Print the sources for a question with their Fundstelle: cited norms first, then dense and BM25 joined."""
-    with _searching(context.obj.settings, mode, expand_depth, graph, cross_encoder, retriever) as (store, finder):
+    options = SearchOptions(limit, mode, expand_depth, graph)
+    extras = (cross_encoder, understand, understand_timeout, retriever)
+    with _searching(context.obj.settings, options, *extras) as (store, finder):
         answer = finder(collection or only_collection(store))(question, limit)
     if as_json:
         print_json(answer.report())
@@ -101,20 +153,32 @@ def retest(
     expand_depth: Depth = 0,
     graph: GraphFlag = False,
     cross_encoder: JudgeName = None,
+    understand: UnderstandParts = None,
+    understand_timeout: UnderstandTimeout = None,
     retriever: ConfigFile = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Ask the questions of a file and fail (exit 3) if an expected Fundstelle is not among the sources."""
     questions = read_retest(file, LawTable.builtin())
-    with _searching(context.obj.settings, mode, expand_depth, graph, cross_encoder, retriever) as (store, finder):
+    options = SearchOptions(mode=mode, expand_depth=expand_depth, graph=graph)
+    extras = (cross_encoder, understand, understand_timeout, retriever)
+    faults: dict[str, int] = {}
+    with _searching(context.obj.settings, options, *extras) as (store, finder):
         name = collection or questions.collection or only_collection(store)
 
         def asked(find: Find) -> Callable[[str, int], list[dict[str, Any]]]:
-            return lambda question, k: find(question, k).results()
+            def ask(question: str, k: int) -> list[dict[str, Any]]:
+                answer = find(question, k)
+                for fault in answer.telemetry.degraded:
+                    faults[fault] = faults.get(fault, 0) + 1
+                return answer.results()
+
+            return ask
 
         outcomes = run_retest(asked(finder(name)), questions)
         before = run_retest(asked(finder(against)), questions) if against else None
     report = {"file": str(file), "collection": name, "against": against} | retest_report(outcomes, before)
+    report["degraded"] = faults
     print_json(report) if as_json else printed.print_retest(report)
     if report["failed"]:
         raise typer.Exit(3)
@@ -126,6 +190,10 @@ def serve(
     collection: Where = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")] = 8080,
+    graph: GraphFlag = False,
+    cross_encoder: JudgeName = None,
+    understand: UnderstandParts = None,
+    understand_timeout: UnderstandTimeout = None,
     retriever: ConfigFile = None,
 ) -> None:
     """Answer questions over HTTP: /sdk/v1/rag/search, /query, /healthz. Reads only; FUNDSTELLE_API_KEY guards it."""
@@ -139,12 +207,14 @@ def serve(
     key = settings.serve_api_key.get_secret_value() if settings.serve_api_key else None
     configured = load_retriever(retriever)
     laws = LawTable.builtin()
-    with open_vectors(settings) as store:
+    judge = CrossEncoderJudge(cross_encoder) if cross_encoder else None
+    with _understander(settings, understand, understand_timeout) as wording, open_vectors(settings) as store:
         default = collection or only_collection(store)
 
         def find(name: str | None, question: str, options: SearchOptions) -> Answer:
             about = store.describe(name or default)
             embedder = make_the_embedder(settings, about.layout.dimension if about else None)
-            return search_collection(store, name or default, embedder, question, laws, options, configured)
+            asked = replace(options, graph=graph, judge=judge, understand=wording)
+            return search_collection(store, name or default, embedder, question, laws, asked, configured)
 
         uvicorn.run(create_app(find, key), host=host, port=port, log_level="warning")

@@ -27,6 +27,8 @@ def print_answer(answer: Answer, *, explain: bool = False) -> None:
         out.print(source.text)
         out.print()
     if explain:
+        for wording in answer.wordings:
+            out.print(f"searched ({wording.name or 'original'}): {wording.text}")
         rows = [
             (s.name, s.candidates_in, s.candidates_out, s.milliseconds, s.degraded or "")
             for s in answer.telemetry.stages
@@ -54,6 +56,8 @@ def print_retest(report: Mapping[str, Any]) -> None:
         if not row["passed"]:
             out.print(f"  missed: {row['question']} Found within {row['k']}: {'; '.join(row['sources']) or 'nothing'}")
     total = report["passed"] + report["failed"]
+    for fault, count in report["degraded"].items():
+        out.print(f"Warning: stage {fault} ({count:,} times)")
     earlier = f" (before: {report['before']['passed']:,})" if report["against"] else ""
     out.print(
         f"{report['passed']:,} of {total:,} questions found their Fundstelle in '{report['collection']}'{earlier}."

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rapidfuzz import fuzz
 
-from backends.chat import ATTEMPTS, Chat, ChatNoAnswer
+from backends.chat import ATTEMPTS, Chat, ChatNoAnswer, inert
 from normalize.analyzer import words
 from relink.anchors import MIN_LETTERS, Anchor
 from relink.corpus import Corpus
@@ -33,8 +33,6 @@ _MOST_CHARACTERS = 3000
 _ANSWER_TOKENS = 200
 _CHARACTERS_A_TOKEN = 3
 _SAME_WORD = 85
-# What a chat template, a fence or a mark-up might read as more than text.
-_MEANINGFUL = "<>|[]{}`#&\x7f\u2028\u2029"
 
 SYSTEM = (
     "You match a quotation to the legal provision it was taken from. The user message is one JSON object with the "
@@ -67,14 +65,6 @@ class Estimate:
     over_budget: int
     prompt_tokens: int
     answer_tokens: int
-
-
-def inert(text: str) -> str:
-    """Return a JSON string in which nothing but letters, digits and harmless signs stands as it is."""
-    literal = json.dumps(text, ensure_ascii=False)
-    for character in _MEANINGFUL:
-        literal = literal.replace(character, f"\\u{ord(character):04x}")
-    return literal
 
 
 def prompt(quotation: str, regulation: str | None, candidates: Sequence[tuple[str, str]]) -> str:

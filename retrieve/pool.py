@@ -13,7 +13,7 @@ from typing import Literal
 
 from backends.embedders import Embedder
 from backends.vectors.store import CURRENT_VERSIONS, Collection, Floats, Hit, SparseVector, VectorStore, Where
-from normalize.analyzer import VERSION, sparse_query
+from normalize.analyzer import VERSION, Language, is_stop_word, sparse_query, words
 from normalize.errors import StoreError
 from retrieve.candidates import Candidate, merge
 from retrieve.config import Retriever
@@ -21,15 +21,17 @@ from retrieve.fusion import fuse
 from retrieve.graph import cited_by
 from retrieve.rank import BINDING
 from retrieve.telemetry import Telemetry
+from retrieve.wordings import Wording
 
 Mode = Literal["semantic", "hybrid"]
+_LANGUAGES: tuple[Language, Language] = ("de", "en")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is looked for: the questions (the original first, always sent; then its rewordings), how many, and how."""
+    """What is looked for: the question in its wordings (the original first, always sent), how many, and how."""
 
-    questions: tuple[str, ...]
+    wordings: tuple[Wording, ...]
     top_k: int
     mode: Mode = "hybrid"
     asks_for_controls: bool = False
@@ -54,7 +56,7 @@ def build_pool(
         limit *= 2  # the old points of a re-ingest are still there and are dropped afterwards
     vectors: list[Floats] = []
     with telemetry.stage("embedding", may_fail=about.analyzer == VERSION and request.mode == "hybrid"):
-        vectors = list(embedder.embed(list(request.questions)))
+        vectors = list(embedder.embed([wording.text for wording in request.wordings]))
     pool: list[Candidate] = []
     if request.mode == "semantic":
         with telemetry.stage("dense") as stage:
@@ -66,7 +68,7 @@ def build_pool(
             stage.candidates_out = len(pool)
         return pool
     with telemetry.stage("hybrid") as stage:
-        lists = _lists(store, about, vectors, request.questions, limit, telemetry)
+        lists = _lists(store, about, vectors, request.wordings, limit, telemetry)
         best = max(len(lists), 1) / (constants.rrf_k + 1)
         pool = [Candidate(f.hit, f.score / best, "hybrid", dict(f.ranks)) for f in fuse(lists, k=constants.rrf_k)]
         stage.candidates_out = len(pool)
@@ -79,9 +81,7 @@ def build_pool(
 
     with telemetry.stage("binding", len(pool), may_fail=True) as stage:
         where = Where(must={"source_class": [BINDING]})
-        found = _lists(
-            store, about, vectors[:1], request.questions[:1], constants.binding_limit, telemetry, where=where
-        )
+        found = _lists(store, about, vectors[:1], request.wordings[:1], constants.binding_limit, telemetry, where=where)
         hits = [fused.hit for fused in fuse(found, k=constants.rrf_k)][: constants.binding_limit]
         pool = merge(pool, added("binding", hits))
         stage.candidates_out = len(pool)
@@ -111,13 +111,13 @@ def _lists(
     store: VectorStore,
     about: Collection,
     vectors: Sequence[Floats],
-    questions: Sequence[str],
+    wordings: Sequence[Wording],
     limit: int,
     telemetry: Telemetry,
     *,
     where: Where | None = None,
 ) -> Mapping[str, list[Hit]]:
-    """Return the ranked lists of both legs for every question; the lists of a rewording end in "+", "++", …
+    """Return the ranked lists of both legs for every wording, by the name of the list (`Wording.list_name`).
 
     One leg carries on without the other. Raises StoreError if there was one to ask and none answered.
     """
@@ -125,24 +125,44 @@ def _lists(
     failures: list[str] = []
     if vectors:
         with telemetry.stage("dense", may_fail=True) as stage:
-            for number, vector in enumerate(vectors):
-                lists["dense" + "+" * number] = store.query_dense(about.name, vector, limit, where)
+            for wording, vector in zip(wordings, vectors, strict=True):
+                lists[wording.list_name("dense")] = store.query_dense(about.name, vector, limit, where)
             stage.candidates_out = len({hit.id for hits in lists.values() for hit in hits})
         failures += [stage.degraded] if stage.degraded else []
     if about.layout.sparse is not None:
         with telemetry.stage("bm25", may_fail=True) as stage:
             _refuse_other_terms(about)
             found: dict[str, list[Hit]] = {}
-            for number, question in enumerate(questions):
-                terms = sparse_query(question)
-                if terms.indices:
-                    found["bm25" + "+" * number] = store.query_sparse(about.name, SparseVector(*terms), limit, where)
+            for wording in wordings:
+                terms = _terms(wording.text)
+                if wording.by_terms and terms.indices:
+                    found[wording.list_name("bm25")] = store.query_sparse(about.name, terms, limit, where)
             lists |= found
             stage.candidates_out = len({hit.id for hits in found.values() for hit in hits})
         failures += [stage.degraded] if stage.degraded else []
     if failures and not lists:
         raise StoreError(failures[0])
     return lists
+
+
+def _terms(question: str) -> SparseVector:
+    """Return the terms of a question under the analyzers of both languages, each term once with weight 1.
+
+    Chunks of an English act have English terms, and a collection may hold both. Under the other language's analyzer
+    only words count that are no stop words of the question's own: "man" and "die" of a German question would find the
+    English words. Its own language is the one whose stop words it has more of, else German.
+    """
+    asked = words(question)
+    counts = {language: sum(is_stop_word(word, language) for word in asked) for language in _LANGUAGES}
+    own, other = _LANGUAGES if counts["de"] >= counts["en"] else _LANGUAGES[::-1]
+    content = " ".join(word for word in asked if not is_stop_word(word, own))
+    weights = {
+        index: value
+        for found in (sparse_query(content, other), sparse_query(question, own))
+        for index, value in zip(*found, strict=True)
+    }
+    indices = sorted(weights)
+    return SparseVector(tuple(indices), tuple(weights[index] for index in indices))
 
 
 def _refuse_other_terms(about: Collection) -> None:

@@ -1,14 +1,15 @@
 """Search: from a question to its sources (spec/retrieval-pipeline, retrieval-architecture and retriever-scoring).
 
-    cited norms → pool (embedding, hybrid, binding law, controls, graph) → score → authority → variety of controls
-    → cross-encoder → binding law kept → the same text once → topK
+    cited norms → wordings (the original, a model's if switched on, the table's) → pool (embedding, hybrid, binding law,
+    controls, graph) → score → authority → variety of controls → cross-encoder → binding law kept → the same text once
+    → topK
 
 The original question is always searched, whatever rewordings are searched beside it. What a stage did, and whether it
 fell short, is in the answer.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from backends.embedders import Embedder
@@ -28,6 +29,10 @@ from retrieve.lookup import look_up
 from retrieve.pool import Mode, Request, build_pool
 from retrieve.rank import by_authority, varied_controls, with_binding_law
 from retrieve.telemetry import Telemetry
+from retrieve.wordings import Wording
+
+Understand = Callable[[str], Sequence[Wording]]
+"""Return other wordings of a question, or raise a FundstelleError that says why there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,8 @@ class SearchOptions:
     """How to search.
 
     `mode` semantic is the dense leg alone; `expand_depth` is over how many edges a candidate lifts another (0 = none);
-    `graph` adds norms that the best candidates cite; `judge` is a cross-encoder.
+    `graph` adds norms that the best candidates cite; `judge` is a cross-encoder; `understand` makes further wordings of
+    the question (mode hybrid only).
     """
 
     top_k: int = 5
@@ -43,6 +49,7 @@ class SearchOptions:
     expand_depth: int = 0
     graph: bool = False
     judge: Judge | None = None
+    understand: Understand | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +80,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The sources for a question, best first, and what each stage did."""
+    """The sources for a question, best first, the wordings that were searched, and what each stage did."""
 
     query: str
     collection: str
     sources: list[Source]
     telemetry: Telemetry
+    wordings: tuple[Wording, ...] = ()
 
     def results(self) -> list[dict[str, Any]]:
         """Return each source as a JSON object: the response fields of the contract's §7.1, source line, scores."""
@@ -99,6 +107,7 @@ class Answer:
         return {
             "query": self.query,
             "collection": self.collection,
+            "wordings": [{"name": wording.name or "original", "text": wording.text} for wording in self.wordings],
             "results": self.results(),
             "degraded": self.telemetry.degraded,
             "stages": self.telemetry.report(),
@@ -131,9 +140,9 @@ def search(
             for rank, hit in enumerate(look_up(store, collection, query, laws), 1)
         ]
         stage.candidates_out = len(cited)
-    reworded = expand(query) if options.mode == "hybrid" else None
+    wordings = _wordings(query, options, retriever, telemetry)
     request = Request(
-        questions=(query,) if reworded is None else (query, reworded),
+        wordings=wordings,
         top_k=options.top_k,
         mode=options.mode,
         asks_for_controls=asks_for_controls(query, retriever),
@@ -147,7 +156,22 @@ def search(
     with telemetry.stage("answer", len(both)) as stage:
         sources = _sources(both, options.top_k)
         stage.candidates_out = len(sources)
-    return Answer(query, collection, sources, telemetry)
+    return Answer(query, collection, sources, telemetry, wordings)
+
+
+def _wordings(query: str, options: SearchOptions, retriever: Retriever, telemetry: Telemetry) -> tuple[Wording, ...]:
+    """Return what is searched: the question itself first, then the table's wording of it, then those of a model."""
+    if options.mode != "hybrid":
+        return (Wording(query),)
+    found = [Wording(query)]
+    if (reworded := expand(query)) is not None:
+        found.append(Wording(reworded, "table"))
+    if options.understand is not None:
+        with telemetry.stage("understanding", len(found), may_fail=True) as stage:
+            found += options.understand(query)
+            stage.candidates_out = len(found)
+    most = retriever.config.pool.query_characters
+    return tuple(replace(wording, text=wording.text[:most]) for wording in found)
 
 
 def _collection(store: VectorStore, collection: str, embedder: Embedder) -> Collection:

@@ -4,17 +4,18 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from backends.chat import Chat, ChatError, ChatNoAnswer
+from backends.chat import Chat, ChatError, ChatNoAnswer, inert
 from backends.tables.connect import Tables
 from backends.vectors.store import VectorStore
 from relink.embedding import Neighbours
-from relink.llm import MOST_FAILURES, SYSTEM, Estimate, LlmTier, inert, prompt, support
+from relink.llm import MOST_FAILURES, SYSTEM, Estimate, LlmTier, prompt, support
 from relink.run import RelinkOptions, relink
 from tests.test_relink_embedding import EMBEDDER, TURNED, law
 from tests.test_relink_run import CHUNKS, WATER, c, load, outcomes
@@ -71,6 +72,17 @@ class Model:
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self.thread.start()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no answer out as long as the block runs."""
+        answer, released = self.answer, threading.Event()
+        self.answer = lambda body: (released.wait(30), answer(body))[1]
+        try:
+            yield
+        finally:
+            released.set()
+            self.answer = answer
 
     def close(self) -> None:
         self.server.shutdown()
