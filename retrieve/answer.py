@@ -11,9 +11,10 @@ def source_line(payload: Mapping[str, Any]) -> str:
     label = str(payload.get("article_label") or "").strip()
     if label:
         return label
-    law = payload.get("regulation_short") or payload.get("regulation_name") or regulation_code(payload)
+    names = (payload.get(field) for field in ("regulation_short", "regulation_name_de", "regulation_name"))
+    law = next((name for name in names if name), None) or regulation_code(payload)
     parts = (law, article(payload), payload.get("paragraph"), payload.get("sub"))
-    return " ".join(str(part) for part in parts if part) or "Unbekannt"
+    return " ".join(text for part in parts if (text := text_of(part))) or "Unbekannt"
 
 
 def regulation_code(payload: Mapping[str, Any]) -> Any:
@@ -27,20 +28,38 @@ def article(payload: Mapping[str, Any]) -> Any:
 
 
 def response(payload: Mapping[str, Any], score: float) -> dict[str, Any]:
-    """Return the response fields of the contract's §7.1 for one hit."""
+    """Return the response fields of the contract's §7.1 for one hit.
+
+    What older pipelines wrote under these names may be of any type: a number is shown as text, what is neither is left
+    out, and only `true` is true.
+    """
     return {
-        "article_label": payload.get("article_label"),
-        "regulation_code": regulation_code(payload),
-        "article": article(payload),
-        "paragraph": payload.get("paragraph"),
-        "sub": payload.get("sub"),
-        "citation_style": payload.get("citation_style"),
-        "is_recital": bool(payload.get("is_recital")),
-        "text": payload.get("chunk_text"),
-        "regulation_name": payload.get("regulation_name_de"),
-        "regulation_short": payload.get("regulation_short"),
-        "category": payload.get("category"),
-        "pages": payload.get("pages"),
-        "source_url": payload.get("source"),
+        "article_label": text_of(payload.get("article_label")),
+        "regulation_code": text_of(regulation_code(payload)),
+        "article": text_of(article(payload)),
+        "paragraph": text_of(payload.get("paragraph")),
+        "sub": text_of(payload.get("sub")),
+        "citation_style": text_of(payload.get("citation_style")),
+        "is_recital": payload.get("is_recital") is True,
+        "text": text_of(payload.get("chunk_text")),
+        "regulation_name": text_of(payload.get("regulation_name_de")),
+        "regulation_short": text_of(payload.get("regulation_short")),
+        "category": text_of(payload.get("category")),
+        "pages": _pages(payload.get("pages")),
+        "source_url": text_of(payload.get("source")),
         "score": score,
     }
+
+
+def text_of(value: Any) -> str | None:
+    """Return a value of a payload as text: a number is written out, what is neither text nor number is None."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _pages(value: Any) -> list[int] | None:
+    if not isinstance(value, list):
+        return None
+    whole = (page for page in value if isinstance(page, int) or (isinstance(page, float) and page.is_integer()))
+    return [int(page) for page in whole if not isinstance(page, bool)]

@@ -16,7 +16,7 @@ class Candidate:
     """One chunk in the pool.
 
     `semantic` is in 0..1 (see `retrieve.pool`), `stage` is the stage that brought it, `ranks` its rank (from 1) in each
-    list that has it; `edge`, `centrality` and `total` are set by scoring.
+    list that has it and after each stage that orders the pool; `edge`, `centrality` and `total` are set by scoring.
     """
 
     hit: Hit
@@ -33,15 +33,23 @@ class Candidate:
         return self.hit.payload
 
 
+def numbered(ranked: Sequence[Candidate], stage: str) -> list[Candidate]:
+    """Return the candidates, each with its place among them noted as its rank after a stage."""
+    return [replace(one, ranks={**one.ranks, stage: rank}) for rank, one in enumerate(ranked, 1)]
+
+
 def merge(pool: Sequence[Candidate], added: Sequence[Candidate]) -> list[Candidate]:
-    """Return the pool with what is new in `added` behind it: the first occurrence of a point stays where it is."""
-    known = {candidate.hit.id for candidate in pool}
-    result = list(pool)
+    """Return the pool with what is new in `added` behind it: the first occurrence of a point stays where it is.
+
+    It only takes over the ranks that later stages gave it.
+    """
+    result = {candidate.hit.id: candidate for candidate in pool}
     for candidate in added:
-        if candidate.hit.id not in known:
-            known.add(candidate.hit.id)
-            result.append(candidate)
-    return result
+        known = result.get(candidate.hit.id)
+        result[candidate.hit.id] = (
+            candidate if known is None else replace(known, ranks={**known.ranks, **candidate.ranks})
+        )
+    return list(result.values())
 
 
 def score(

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backends.embedders import Embedder
-from backends.vectors.store import CURRENT_VERSIONS, Collection, Floats, Hit, SparseVector, VectorStore, Where
+from backends.vectors.store import CURRENT_VERSIONS, Collection, Floats, Hit, PointId, SparseVector, VectorStore, Where
 from normalize.analyzer import VERSION, Language, is_stop_word, sparse_query, words
 from normalize.errors import StoreError
-from retrieve.candidates import Candidate, merge
+from retrieve.candidates import Candidate, merge, numbered
 from retrieve.config import Retriever
 from retrieve.fusion import fuse
 from retrieve.graph import cited_by
@@ -70,7 +70,8 @@ def build_pool(
     with telemetry.stage("hybrid") as stage:
         lists = _lists(store, about, vectors, request.wordings, limit, telemetry)
         best = max(len(lists), 1) / (constants.rrf_k + 1)
-        pool = [Candidate(f.hit, f.score / best, "hybrid", dict(f.ranks)) for f in fuse(lists, k=constants.rrf_k)]
+        fused = fuse(lists, k=constants.rrf_k)
+        pool = numbered([Candidate(f.hit, f.score / best, "hybrid", f.ranks) for f in fused], "hybrid")
         stage.candidates_out = len(pool)
 
     def added(name: str, hits: Sequence[Hit]) -> list[Candidate]:
@@ -82,29 +83,34 @@ def build_pool(
     with telemetry.stage("binding", len(pool), may_fail=True) as stage:
         where = Where(must={"source_class": [BINDING]})
         found = _lists(store, about, vectors[:1], request.wordings[:1], constants.binding_limit, telemetry, where=where)
-        hits = [fused.hit for fused in fuse(found, k=constants.rrf_k)][: constants.binding_limit]
+        hits = [one.hit for one in fuse(found, k=constants.rrf_k)][: constants.binding_limit]
         pool = merge(pool, added("binding", hits))
         stage.candidates_out = len(pool)
     if request.asks_for_controls and vectors and retriever.control_classes:
         with telemetry.stage("controls", len(pool), may_fail=True) as stage:
-            where = Where(must={"source_class": list(retriever.control_classes)})
-            hits = store.query_dense(about.name, vectors[0], constants.control_depth, where)
-            pool = merge(pool, added("controls", hits))
+            pool = merge(pool, added("controls", _controls(store, about, vectors[0], retriever)))
             stage.candidates_out = len(pool)
     if request.graph:
         with telemetry.stage("graph", len(pool), may_fail=True) as stage:
             seeds = pool[: constants.graph_seeds]
             lowest = min((candidate.semantic for candidate in pool), default=0.0)
-            reached = cited_by(store, about.name, seeds, known=pool, most=constants.graph_most)
-            pool = merge(
-                pool,
-                [
-                    Candidate(hit, max(min(lowest, seed.semantic) - constants.graph_hop_penalty, 0.0), "graph", {})
-                    for hit, seed in reached
-                ],
-            )
+            reached = [
+                Candidate(hit, max(min(lowest, seed.semantic) - constants.graph_hop_penalty, 0.0), "graph", {})
+                for hit, seed in cited_by(store, about.name, seeds, known=pool, most=constants.graph_most)
+            ]
+            pool = merge(pool, numbered(reached, "graph"))
             stage.candidates_out = len(pool)
     return pool
+
+
+def _controls(store: VectorStore, about: Collection, vector: Floats, retriever: Retriever) -> list[Hit]:
+    """Return the nearest chunks of the kinds that hold controls, which are named by source_class or by source_type."""
+    depth = retriever.config.pool.control_depth
+    found: dict[PointId, Hit] = {}
+    for field in ("source_class", "source_type"):
+        where = Where(must={field: list(retriever.control_classes)})
+        found |= {hit.id: hit for hit in store.query_dense(about.name, vector, depth, where)}
+    return sorted(found.values(), key=lambda hit: (-hit.score, str(hit.id)))[:depth]
 
 
 def _lists(

@@ -17,8 +17,8 @@ from backends.vectors.store import Collection, VectorStore
 from normalize.errors import GateError, UsageError
 from normalize.laws import LawTable
 from normalize.text import clean_inline
-from retrieve.answer import response, source_line
-from retrieve.candidates import Candidate, score
+from retrieve.answer import response, source_line, text_of
+from retrieve.candidates import Candidate, merge, numbered, score
 from retrieve.coexist import one_version
 from retrieve.config import Retriever, load_retriever
 from retrieve.cross_encoder import Judge, rerank
@@ -64,7 +64,7 @@ class Source:
 
     @property
     def ranks(self) -> dict[str, int]:
-        """Its rank (from 1) in each list that had it."""
+        """Its rank (from 1) in each list that had it and after each stage that put the pool in order."""
         return dict(self.candidate.ranks)
 
     def scores(self) -> dict[str, float]:
@@ -89,10 +89,12 @@ class Answer:
     wordings: tuple[Wording, ...] = ()
 
     def results(self) -> list[dict[str, Any]]:
-        """Return each source as a JSON object: the response fields of the contract's §7.1, source line, scores."""
+        """Return each source as a JSON object: the response fields of the contract's §7.1, source line, scores, ids."""
         return [
             source.fields
             | {
+                "chunk_id": text_of(source.candidate.payload.get("chunk_id")),
+                "document_id": text_of(source.candidate.payload.get("document_id")),
                 "source": source.source,
                 "also": list(source.also),
                 "ranks": source.ranks,
@@ -150,9 +152,7 @@ def search(
     )
     pool = build_pool(store, about, embedder, request, retriever, telemetry)
     ranked = _rank(pool, query, request, options, retriever, telemetry)
-    known = {candidate.hit.id for candidate in cited}
-    both = [*cited, *(candidate for candidate in ranked if candidate.hit.id not in known)]
-    both = one_version(both, about.metadata)
+    both = one_version(merge(cited, ranked), about.metadata)
     with telemetry.stage("answer", len(both)) as stage:
         sources = _sources(both, options.top_k)
         stage.candidates_out = len(sources)
@@ -200,13 +200,15 @@ def _rank(
         edges = None
         if request.mode == "hybrid" and options.expand_depth > 0:
             edges = bonuses(pool, retriever.config.edge_types, options.expand_depth)
-        ranked = by_authority(score(pool, retriever, edges), retriever)
+        ranked = numbered(score(pool, retriever, edges), "score")
+    with telemetry.stage("authority", len(ranked)):
+        ranked = numbered(by_authority(ranked, retriever), "authority")
     if request.asks_for_controls:
         with telemetry.stage("controls variety", len(ranked)):
-            ranked = varied_controls(ranked, retriever)
+            ranked = numbered(varied_controls(ranked, retriever), "controls variety")
     if options.judge is not None:
         with telemetry.stage("cross-encoder", len(ranked), may_fail=True):
-            ranked = rerank(ranked, query, options.judge, retriever, options.top_k)
+            ranked = numbered(rerank(ranked, query, options.judge, retriever, options.top_k), "cross-encoder")
     return with_binding_law(ranked, options.top_k)
 
 
@@ -215,7 +217,7 @@ def _sources(ranked: Sequence[Candidate], top_k: int) -> list[Source]:
     first: dict[str, Candidate] = {}
     also: dict[str, list[str]] = {}
     for candidate in ranked:
-        text = str(candidate.payload.get("chunk_text"))
+        text = str(candidate.payload.get("chunk_text") or candidate.hit.id)  # without a text nothing is a twin
         line = source_line(candidate.payload)
         if text not in first:
             if len(first) == top_k:
@@ -228,7 +230,7 @@ def _sources(ranked: Sequence[Candidate], top_k: int) -> list[Source]:
         Source(
             source_line(candidate.payload),
             tuple(also[text]),
-            text,
+            str(candidate.payload.get("chunk_text") or ""),
             response(candidate.payload, candidate.total),
             candidate,
         )

@@ -74,35 +74,67 @@ class Expand(_Body):
 
 
 class QueryRequest(_Body):
-    """What the retriever is asked (spec/retriever-scoring 5)."""
+    """What the retriever is asked (spec/retriever-scoring 5), in one of two shapes.
+
+    The depth stands in `expand` ({"depth": 1}), or in `expand_depth` as on the command line; not in both. With
+    `explain` the answer has the wordings that were searched and what each stage did.
+    """
 
     query: str = Field(min_length=1, max_length=MOST_QUERY_CHARACTERS)
     mode: Literal["semantic", "hybrid"] = "hybrid"
     top_k: int = Field(default=10, ge=1, le=MOST_RESULTS)
-    expand: Expand = Expand()
+    expand: Expand | None = None
+    expand_depth: int | None = Field(default=None, ge=0, le=3)
     collection: str | None = Field(default=None, min_length=1, max_length=200)
+    explain: bool = False
+
+    @property
+    def depth(self) -> int:
+        """Over how many edges a source lifts another. Raises UsageError if the request says it twice."""
+        if self.expand is not None and self.expand_depth is not None:
+            raise UsageError("Give the depth in 'expand' or in 'expand_depth', not in both.")
+        return self.expand.depth if self.expand is not None else self.expand_depth or 0
 
 
-class QueryHit(BaseModel):
-    """One hit with its raw scores."""
+class QueryHit(RagSearchResult):
+    """One hit with its raw scores, its rank in each list and after each stage, and the fields of the contract."""
 
     chunk_id: str | None
     document_id: str | None
-    source: str
-    text: str | None
+    stage: str
+    ranks: dict[str, int]
     total_score: float
     semantic_score: float
     edge_bonus: float
     centrality_bonus: float
 
 
+class SearchedWording(BaseModel):
+    """A wording of the question that was searched, and where it is from ("original", "table", "hyde", …)."""
+
+    name: str
+    text: str
+
+
+class StageReport(BaseModel):
+    """What a stage did: candidates in and out, milliseconds, and why it fell short, if it did."""
+
+    name: str
+    candidates_in: int
+    candidates_out: int
+    milliseconds: float
+    degraded: str | None
+
+
 class QueryResponse(BaseModel):
-    """The hits, best first, and how long it took."""
+    """The hits, best first, and how long it took; `wordings` and `stages` only if the request asks to explain."""
 
     results: list[QueryHit]
     used_mode: Literal["semantic", "hybrid"]
     latency_ms: float
     degraded: list[str]
+    wordings: list[SearchedWording] | None = None
+    stages: list[StageReport] | None = None
 
 
 class Fault(BaseModel):
@@ -169,25 +201,25 @@ def create_app(find: Find, api_key: str | None = None) -> FastAPI:
     def query(body: QueryRequest) -> QueryResponse:
         """Return the hits for a question with their raw scores."""
         started = time.perf_counter()
-        answer = find(body.collection, body.query, SearchOptions(body.top_k, body.mode, body.expand.depth))
-        hits = []
-        for source in answer.sources:
-            payload, scores = source.candidate.payload, source.scores()
-            hits.append(
-                QueryHit(
-                    chunk_id=payload.get("chunk_id"),
-                    document_id=payload.get("document_id"),
-                    source=source.source,
-                    text=source.text,
-                    total_score=scores["total"],
-                    semantic_score=scores["semantic"],
-                    edge_bonus=scores["edge"],
-                    centrality_bonus=scores["centrality"],
-                )
-            )
+        answer = find(body.collection, body.query, SearchOptions(body.top_k, body.mode, body.depth))
+        hits = [_hit(fields) for fields in answer.results()]
         milliseconds = round((time.perf_counter() - started) * 1000, 3)
-        return QueryResponse(
-            results=hits, used_mode=body.mode, latency_ms=milliseconds, degraded=answer.telemetry.degraded
+        told = answer.report()
+        explained = {name: told[name] for name in ("wordings", "stages")} if body.explain else {}
+        return QueryResponse.model_validate(
+            {"results": hits, "used_mode": body.mode, "latency_ms": milliseconds, "degraded": told["degraded"]}
+            | explained
         )
 
     return app
+
+
+def _hit(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a result of a search in the retriever's names."""
+    scores = found["scores"]
+    return found | {
+        "total_score": scores["total"],
+        "semantic_score": scores["semantic"],
+        "edge_bonus": scores["edge"],
+        "centrality_bonus": scores["centrality"],
+    }

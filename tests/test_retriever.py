@@ -98,6 +98,20 @@ def test_controls_come_in_only_if_the_question_asks_for_them(store: VectorStore)
     assert stages["controls"].candidates_out > stages["controls"].candidates_in or stages["hybrid"].candidates_out >= 8
 
 
+def test_controls_may_be_told_by_their_type_or_their_class(tmp_path: Path) -> None:
+    (tmp_path / "retriever.yaml").write_text("version: 1.0\n", "utf-8")
+    (tmp_path / "types.yaml").write_text("types: {nist: {pool: control}, katalog: {pool: control}}\n", "utf-8")
+    retriever = load_retriever(tmp_path / "retriever.yaml", {})
+    kinds = [("katalog", None), ("guidance", "nist"), ("guidance", None), ("katalog", "nist")]
+    with EdgeStore(tmp_path / "home", 5.0) as edge:
+        edge.create("pool", Layout(dimension=256), {}, {"embedder": EMBEDDER.model, ANALYZER: VERSION})
+        edge.upsert(
+            "pool", [point(n, payload(n, f"Passwort {n}", k, "K", source_type=t)) for n, (k, t) in enumerate(kinds)]
+        )
+        found = search(edge, "pool", EMBEDDER, "Welche Maßnahmen für Zertifikate?", LAWS, SearchOptions(4), retriever)
+        assert {source.source for source in found.sources if "controls" in source.ranks} == {"K § 0", "K § 1", "K § 3"}
+
+
 def test_the_graph_follows_forward_edges_only_and_lifts_nothing(store: VectorStore) -> None:
     options = SearchOptions(3, graph=True)
     with_graph = search(store, "pool", EMBEDDER, "Zugangsdaten schützen", LAWS, options, DEFAULT)

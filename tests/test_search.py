@@ -61,6 +61,7 @@ def test_the_prefetch_window_of_the_spec(top_k: int, limit: int) -> None:
         ({"article_label": " BDSG § 38 Abs. 1 "}, "BDSG § 38 Abs. 1"),
         ({"article_label": "", "regulation_short": "BDSG", "section": "§ 38", "paragraph": "(1)"}, "BDSG § 38 (1)"),
         ({"regulation_name": "Gesetz", "article": "3", "sub": "Satz 2"}, "Gesetz 3 Satz 2"),
+        ({"regulation_name_de": "Gesetz", "regulation_id": "g", "section": "§ 3", "paragraph": 1}, "Gesetz § 3 1"),
         ({"regulation_id": "bdsg"}, "bdsg"),
         ({}, "Unbekannt"),
     ],
@@ -72,6 +73,16 @@ def test_the_source_line_and_its_fall_backs(payload: dict[str, str], line: str) 
 def test_the_response_of_an_older_chunk_falls_back() -> None:
     fields = response({"regulation_id": "bdsg", "section": "§ 38", "chunk_text": "Text"}, 0.5)
     assert (fields["regulation_code"], fields["article"], fields["is_recital"]) == ("bdsg", "§ 38", False)
+
+
+def test_what_an_older_pipeline_wrote_may_be_of_any_type() -> None:
+    """As the consumer reads it (contract §7.1): numbers become text, lists of pages stay whole numbers."""
+    odd = {"article": 38, "paragraph": 1, "sub": ["x"], "is_recital": "false", "pages": [3, 4.0, "5", None, True],
+           "chunk_text": None, "source": {"url": "x"}, "regulation_short": True}  # fmt: skip
+    fields = response(odd, 0.5)
+    assert (fields["article"], fields["paragraph"], fields["sub"], fields["is_recital"]) == ("38", "1", None, False)
+    assert (fields["pages"], fields["text"], fields["source_url"]) == ([3, 4], None, None)
+    assert response({"pages": "3"}, 0.5)["pages"] is None and fields["regulation_short"] is None
 
 
 def test_expansion_adds_and_never_replaces() -> None:
@@ -133,8 +144,25 @@ def test_both_legs_take_part(laws_store: VectorStore) -> None:
     legs = {leg for source in answer.sources for leg in source.ranks}
     assert {"dense", "bm25"} <= legs
     stages = [stage.name for stage in answer.telemetry.stages]
-    assert stages == ["citation", "embedding", "hybrid", "dense", "bm25", "binding", "dense", "bm25", "score", "answer"]
+    assert stages[:8] == ["citation", "embedding", "hybrid", "dense", "bm25", "binding", "dense", "bm25"]
+    assert stages[8:] == ["score", "authority", "answer"]
     assert not answer.telemetry.degraded
+
+
+@pytest.mark.corpus
+def test_every_stage_that_orders_says_where_a_source_stood(laws_store: VectorStore) -> None:
+    question = "Welche Maßnahmen verlangt § 38 BDSG bei einer Benachteiligung?"
+    options = SearchOptions(20, expand_depth=1, graph=True, judge=lambda pairs: [float(len(text)) for _, text in pairs])
+    answer = search(laws_store, "gesetze", HashingEmbedder(512), question, LAWS, options)
+    ordering = ["hybrid", "binding", "graph", "score", "authority", "controls variety", "cross-encoder"]
+    for stage in ["citation", "dense", "bm25", *ordering]:
+        ranks = [source.ranks[stage] for source in answer.sources if stage in source.ranks]
+        assert ranks and len(set(ranks)) == len(ranks) and min(ranks) >= 1, stage
+    assert set(ordering) <= {stage.name for stage in answer.telemetry.stages}
+    assert all(stage.milliseconds >= 0 for stage in answer.telemetry.stages)
+    last = [s.ranks["cross-encoder"] for s in answer.sources if s.candidate.stage != "citation"]
+    assert last == sorted(last)
+    assert answer.report()["results"][0]["ranks"]["citation"] == 1
 
 
 @pytest.mark.corpus

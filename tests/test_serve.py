@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from backends.embedders import HashingEmbedder
 from backends.tables.connect import Tables
 from backends.vectors.edge import EdgeStore
+from backends.vectors.store import Layout, Point
 from ingest.manifest import read_manifest
 from ingest.reingest import reingest
 from normalize.laws import LawTable
@@ -57,11 +58,52 @@ def test_the_retrievers_route_gives_raw_scores(client: TestClient) -> None:
     assert got["used_mode"] == "hybrid" and len(got["results"]) == 2
     assert {"total_score", "semantic_score", "edge_bonus", "centrality_bonus"} <= set(got["results"][0])
     assert got["results"][0]["total_score"] >= got["results"][1]["total_score"]
+    assert set(response({}, 0.0)) <= set(got["results"][0]) and got["results"][0]["source"].startswith("LeihRadG")
+    assert got["stages"] is None and got["wordings"] is None
+
+
+def test_both_shapes_of_the_retrievers_route_mean_the_same(client: TestClient) -> None:
+    def asked(**shape: object) -> list[object]:
+        return client.post("/query", json={"query": "Radbeauftragter", "top_k": 9} | shape).json()["results"]
+
+    nested, flat, none = asked(expand={"depth": 1}), asked(expand_depth=1), asked()
+    assert nested == flat != none and none == asked(expand={}) == asked(expand_depth=0)
+    twice = client.post("/query", json={"query": "Rad", "expand": {"depth": 1}, "expand_depth": 1})
+    assert twice.status_code == 400 and "not in both" in twice.json()["detail"]
+
+
+def test_a_query_can_be_explained(client: TestClient) -> None:
+    got = client.post("/query", json={"query": "Ab wann brauche ich einen Radbeauftragten?", "explain": True}).json()
+    assert [wording["name"] for wording in got["wordings"]] == ["original", "table"]
+    assert {"embedding", "hybrid", "bm25", "score"} <= {stage["name"] for stage in got["stages"]}
+    assert got["results"][0]["ranks"]["score"] == 1 and got["results"][0]["stage"] == "hybrid"
 
 
 def test_a_collection_that_is_not_there_is_one_sentence(client: TestClient) -> None:
     got = client.post("/query", json={"query": "x", "collection": "fehlt"})
     assert got.status_code == 400 and "no collection 'fehlt'" in got.json()["detail"]
+
+
+def test_chunks_of_an_older_pipeline_are_answered_with(tmp_path: Path) -> None:
+    """Section instead of article, numbers instead of text, no text at all: the fall-backs of the contract's §7.1."""
+    embedder = HashingEmbedder(64)
+    old = {"regulation_id": "bdsg", "section": "§ 38", "paragraph": 1, "pages": [7], "chunk_text": "Rad und Tat"}
+    with EdgeStore(tmp_path, 5.0) as store:
+        store.create("alt", Layout(dimension=64, dense="", sparse=None), {}, {})
+        vector = embedder.embed(["Rad"])[0]
+        store.upsert("alt", [Point(1, vector, None, old), Point(2, vector, None, {"pages": "7"})])
+
+        def ask(collection: str | None, question: str, options: SearchOptions) -> Answer:
+            return search(store, "alt", embedder, question, LAWS, options)
+
+        for path in ("/sdk/v1/rag/search", "/query"):
+            got = TestClient(create_app(ask)).post(path, json={"query": "Rad"})
+            assert got.status_code == 200, got.text
+            found = {hit["source"]: hit for hit in got.json()["results"]}
+            assert set(found) == {"bdsg § 38 1", "Unbekannt"}
+            first = found["bdsg § 38 1"]
+            assert (first["regulation_code"], first["article"], first["paragraph"]) == ("bdsg", "§ 38", "1")
+            assert (first["pages"], first["is_recital"], first["article_label"]) == ([7], False, None)
 
 
 @pytest.mark.parametrize(
