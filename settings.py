@@ -61,6 +61,7 @@ class Settings(BaseModel):
     understand: tuple[Literal["rewriting", "expansion", "hyde"], ...] = ()
     understand_timeout: float = Field(default=5.0, gt=0, le=600)
     serve_api_key: SecretStr | None = None
+    trace_question: bool = False
     lock_timeout: float = Field(default=10.0, ge=0)
     max_delete_ratio: float = Field(default=0.75, ge=0, le=1)
     manifests: dict[str, Path] = Field(default_factory=dict)
@@ -97,6 +98,7 @@ ENVIRONMENT = {
     "FUNDSTELLE_UNDERSTAND": "understand",
     "FUNDSTELLE_UNDERSTAND_TIMEOUT": "understand_timeout",
     "FUNDSTELLE_API_KEY": "serve_api_key",
+    "FUNDSTELLE_TRACE_QUESTION": "trace_question",
     "FUNDSTELLE_LOCK_TIMEOUT": "lock_timeout",
     "FUNDSTELLE_MAX_DELETE_RATIO": "max_delete_ratio",
 }

@@ -1,5 +1,6 @@
 """Search, retest and serve: the sources for a question, and whether known questions find what they must."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -10,6 +11,7 @@ import typer
 
 import printing.retrieving as printed
 from backends.chat import Chat
+from backends.tracing import exporting
 from backends.vectors.store import VectorStore
 from commands.opening import JsonFlag, make_the_embedder, only_collection, open_vectors, print_json
 from normalize.errors import UsageError
@@ -86,6 +88,15 @@ def _understander(settings: Settings, parts: str | None, seconds: float | None) 
 
 
 @contextmanager
+def _spans() -> Iterator[None]:
+    """Send the spans of the searches to the configured collector; a warning says why that cannot be."""
+    with exporting() as fault:
+        if fault is not None:
+            sys.stderr.write(f"Warning: {fault}\n")
+        yield
+
+
+@contextmanager
 def _searching(
     settings: Settings, options: SearchOptions, judge: str | None, understand: str | None, seconds: float | None,
     config: Path | None,
@@ -94,8 +105,10 @@ def _searching(
     retriever = load_retriever(config)
     laws = LawTable.builtin()
     with ExitStack() as stack:
+        stack.enter_context(_spans())
         options = replace(
             options,
+            trace_question=settings.trace_question,
             judge=CrossEncoderJudge(judge) if judge else None,
             understand=stack.enter_context(_understander(settings, understand, seconds)),
         )
@@ -208,13 +221,19 @@ def serve(
     configured = load_retriever(retriever)
     laws = LawTable.builtin()
     judge = CrossEncoderJudge(cross_encoder) if cross_encoder else None
-    with _understander(settings, understand, understand_timeout) as wording, open_vectors(settings) as store:
+    with (
+        _spans(),
+        _understander(settings, understand, understand_timeout) as wording,
+        open_vectors(settings) as store,
+    ):
         default = collection or only_collection(store)
 
         def find(name: str | None, question: str, options: SearchOptions) -> Answer:
             about = store.describe(name or default)
             embedder = make_the_embedder(settings, about.layout.dimension if about else None)
-            asked = replace(options, graph=graph, judge=judge, understand=wording)
+            asked = replace(
+                options, graph=graph, judge=judge, understand=wording, trace_question=settings.trace_question
+            )
             return search_collection(store, name or default, embedder, question, laws, asked, configured)
 
         uvicorn.run(create_app(find, key), host=host, port=port, log_level="warning")

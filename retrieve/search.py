@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from backends.embedders import Embedder
+from backends.tracing import traced
 from backends.vectors.store import Collection, VectorStore
 from normalize.errors import GateError, UsageError
 from normalize.laws import LawTable
@@ -41,7 +42,7 @@ class SearchOptions:
 
     `mode` semantic is the dense leg alone; `expand_depth` is over how many edges a candidate lifts another (0 = none);
     `graph` adds norms that the best candidates cite; `judge` is a cross-encoder; `understand` makes further wordings of
-    the question (mode hybrid only).
+    the question (mode hybrid only). `trace_question` lets the question stand in OpenTelemetry spans.
     """
 
     top_k: int = 5
@@ -50,6 +51,7 @@ class SearchOptions:
     graph: bool = False
     judge: Judge | None = None
     understand: Understand | None = None
+    trace_question: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +132,29 @@ def search(
     Raises UsageError (no question, no such collection) or GateError (vectors of another model).
     """
     options = options or SearchOptions()
-    retriever = retriever or load_retriever()
+    with traced("retrieve.search") as span:
+        span.tell(collection=collection, mode=options.mode, top_k=options.top_k, question_characters=len(question))
+        if options.trace_question:
+            span.tell(question=question)
+        answer = _search(store, collection, embedder, question, laws, options, retriever or load_retriever())
+        span.tell(sources=len(answer.sources), degraded=bool(answer.telemetry.degraded))
+    return answer
+
+
+def _search(
+    store: VectorStore,
+    collection: str,
+    embedder: Embedder,
+    question: str,
+    laws: LawTable,
+    options: SearchOptions,
+    retriever: Retriever,
+) -> Answer:
     query = clean_inline(question)[: retriever.config.pool.query_characters]
     if not query:
         raise UsageError("The question is empty: write what you are looking for.")
     about = _collection(store, collection, embedder)
-    telemetry = Telemetry()
+    telemetry = Telemetry("" if options.trace_question else query)
     with telemetry.stage("citation", may_fail=True) as stage:
         cited = [
             Candidate(hit, 1.0, "citation", {"citation": rank}, total=1.0)

@@ -1,17 +1,19 @@
 """What each stage of a search did: candidates in and out, milliseconds, and why it fell short, if it did.
 
-A stage that fails degrades the answer, never ends it; the operator sees which. With `OTEL_EXPORTER_OTLP_ENDPOINT` set
-and OpenTelemetry installed, every stage is also a span.
+A stage that fails degrades the answer, never ends it; the operator sees which. Every stage is also a span, where spans
+are wanted (`backends.tracing`). No span holds the question, unless that is switched on.
 """
 
-import os
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from backends.tracing import traced
 from normalize.errors import FundstelleError
+
+_HIDDEN = "[question]"
 
 
 @dataclass(slots=True)
@@ -27,8 +29,9 @@ class Stage:
 
 @dataclass(slots=True)
 class Telemetry:
-    """The stages of one search, in order."""
+    """The stages of one search, in order; `question` is what no span may hold, "" where it may."""
 
+    question: str = ""
     stages: list[Stage] = field(default_factory=list)
 
     @contextmanager
@@ -39,7 +42,7 @@ class Telemetry:
         stage = Stage(name, candidates_in, candidates_in)
         self.stages.append(stage)
         started = time.perf_counter()
-        with _span(name) as span:
+        with traced(f"retrieve.{name}") as span:
             try:
                 yield stage
             except FundstelleError as error:
@@ -48,10 +51,16 @@ class Telemetry:
                 stage.degraded = str(error)
             finally:
                 stage.milliseconds = round((time.perf_counter() - started) * 1000, 3)
-                if span is not None:
-                    span.set_attribute("fundstelle.candidates_in", stage.candidates_in)
-                    span.set_attribute("fundstelle.candidates_out", stage.candidates_out)
-                    span.set_attribute("fundstelle.degraded", stage.degraded or "")
+                span.tell(
+                    candidates_in=stage.candidates_in,
+                    candidates_out=stage.candidates_out,
+                    milliseconds=stage.milliseconds,
+                    degraded=stage.degraded is not None,
+                    reason=self._shown(stage.degraded or ""),
+                )
+
+    def _shown(self, text: str) -> str:
+        return text.replace(self.question, _HIDDEN) if self.question else text
 
     @property
     def degraded(self) -> list[str]:
@@ -61,13 +70,3 @@ class Telemetry:
     def report(self) -> list[dict[str, Any]]:
         """Return the stages as JSON objects."""
         return [asdict(stage) for stage in self.stages]
-
-
-def _span(name: str) -> AbstractContextManager[Any]:
-    if not os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
-        return nullcontext()
-    try:
-        from opentelemetry import trace
-    except ImportError:
-        return nullcontext()
-    return trace.get_tracer("fundstelle.retrieve").start_as_current_span(f"retrieve.{name}")
