@@ -4,6 +4,7 @@ All of it happens in one temporary table, a row a control, so that a dry run and
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +56,10 @@ class Scope:
         return self.hints is None and self.limit is None and not self.only_unmatched
 
 
+# What a run may use of the server's memory, beside what the server itself holds.
+_WORK_MEMORY = "64MB"
+_TABLE_MEMORY = "384MB"
+
 work = sa.Table(
     "fundstelle_relink_work",
     sa.MetaData(),
@@ -79,10 +84,12 @@ decided = sa.Table(
     postgresql_on_commit="DROP",
 )
 
+_INDEXES = {"fundstelle_relink_by_control": "control_uuid", "fundstelle_relink_by_parent": "parent"}
+
 heirs = sa.Table(
     "fundstelle_relink_heirs",
     sa.MetaData(),
-    sa.Column("control_uuid", sa.Text, primary_key=True),
+    sa.Column("control_uuid", sa.Text, nullable=False),
     sa.Column("source", sa.Text, nullable=False),
     prefixes=["TEMPORARY"],
     postgresql_on_commit="DROP",
@@ -101,6 +108,7 @@ def open_work(connection: sa.Connection, controls: Controls, *, force: bool) -> 
     Self-written controls are left alone; so are, unless `force`, a citation that no re-link has written and what a
     person decided in the review.
     """
+    _make_room(connection)
     work.create(connection)
     read = controls.read
     text = read["source_original_text"].element
@@ -120,8 +128,8 @@ def open_work(connection: sa.Connection, controls: Controls, *, force: bool) -> 
     ).select_from(controls.table.outerjoin(links, links.c.control_uuid == read["control_uuid"].element))
     names = ["control_uuid", "parent", "self_written", "has_text", "previous", "ours", "human"]
     connection.execute(sa.insert(work).from_select(names, rows))
-    for name in ("control_uuid", "parent"):  # after the rows: building an index is far faster than feeding it
-        connection.execute(sa.text(f"CREATE INDEX ON {work.name} ({name})"))
+    for name, column in _INDEXES.items():  # after the rows: building an index is far faster than feeding it
+        connection.execute(sa.text(f"CREATE INDEX {name} ON {work.name} ({column})"))
     connection.execute(sa.text(f"ANALYZE {work.name}"))
     alone = {"outcome": "self_written", "citation": work.c.previous}
     connection.execute(sa.update(work).where(work.c.self_written).values(alone))
@@ -129,6 +137,13 @@ def open_work(connection: sa.Connection, controls: Controls, *, force: bool) -> 
         _as_before(connection, sa.and_(work.c.outcome.is_(None), work.c.human))
         human = sa.and_(work.c.outcome.is_(None), work.c.previous.is_not(None), ~work.c.ours)
         connection.execute(sa.update(work).where(human).values(outcome="kept", citation=work.c.previous))
+
+
+def _make_room(connection: sa.Connection) -> None:
+    """Let the tables of this run lie in memory: with the server's defaults they go through 8 MB of it, page by page."""
+    connection.execute(sa.select(sa.func.set_config("work_mem", _WORK_MEMORY, True)))
+    with suppress(sa.exc.DBAPIError), connection.begin_nested():  # refused where this session had such tables before
+        connection.execute(sa.select(sa.func.set_config("temp_buffers", _TABLE_MEMORY, True)))
 
 
 def _as_before(connection: sa.Connection, where: sa.ColumnElement[bool]) -> None:
@@ -266,6 +281,8 @@ def _inherit(connection: sa.Connection) -> None:
     hangs on a cycle: those are what is left over.
     """
     _find_heirs(connection)
+    for name in _INDEXES:  # every row is written once more, and nothing looks a single one up after that
+        connection.execute(sa.text(f"DROP INDEX {name}"))
     source = sa.alias(work, "source_row")
     cited = source.c.citation.is_not(None)
     connection.execute(

@@ -52,13 +52,13 @@ def changes_of(connection: sa.Connection) -> dict[str, Any]:
     changed = sa.and_(work.c.outcome != OUT_OF_SCOPE, work.c.citation.is_distinct_from(work.c.previous))
     counted = sa.select(kind, sa.func.count()).where(changed).group_by(kind)
     counts = {str(name): int(count) for name, count in connection.execute(counted)}
-    number = sa.func.row_number().over(partition_by=kind, order_by=sa.collate(work.c.control_uuid, "C"))
     old = sa.case((work.c.previous.is_not(None), _label(work.c.previous)))
     new = sa.case((work.c.citation.is_not(None), _label(work.c.citation)))
-    first = sa.select(kind, work.c.control_uuid, old, new, number).where(changed).subquery()
     examples: dict[str, list[dict[str, Any]]] = {}
-    for row in connection.execute(sa.select(first).where(first.c[4] <= _EXAMPLES).order_by(first.c[0], first.c[4])):
-        examples.setdefault(row[0], []).append({"control_uuid": row[1], "old": row[2], "new": row[3]})
+    for name in sorted(counts):
+        first = sa.select(work.c.control_uuid, old, new).where(changed, kind == name)
+        rows = connection.execute(first.order_by(sa.collate(work.c.control_uuid, "C")).limit(_EXAMPLES))
+        examples[name] = [{"control_uuid": row[0], "old": row[1], "new": row[2]} for row in rows]
     return {"counts": dict(sorted(counts.items())), "examples": examples}
 
 

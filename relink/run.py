@@ -8,7 +8,7 @@ Nothing is regenerated; the dependents of a control are never touched; a second 
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -227,7 +227,7 @@ def _relink(
         clock.stage("inherit")
         counts = _counts(connection)
         changes = changes_of(connection)
-        examples = _examples(connection)
+        examples = _examples(connection, counts["outcome"])
         written = _write(connection, controls, run_id) if run_id is not None else _changes(connection)
         clock.stage("write")
     return RelinkReport(
@@ -393,9 +393,9 @@ def _write(connection: sa.Connection, controls: Controls, run_id: int) -> tuple[
     citations = connection.execute(audit, execution_options={"preserve_rowcount": True}).rowcount
     upsert = insert(links).from_select(
         ["control_uuid", *RESULT, "run_id"],
-        sa.select(work.c.control_uuid, *(work.c[name] for name in RESULT), sa.literal(run_id, sa.BigInteger)).where(
-            work.c.outcome != OUT_OF_SCOPE
-        ),
+        sa.select(work.c.control_uuid, *(work.c[name] for name in RESULT), sa.literal(run_id, sa.BigInteger))
+        .select_from(work.outerjoin(links, links.c.control_uuid == work.c.control_uuid))
+        .where(work.c.outcome != OUT_OF_SCOPE, sa.or_(links.c.control_uuid.is_(None), _differs())),
     )
     upsert = upsert.on_conflict_do_update(
         index_elements=["control_uuid"],
@@ -406,14 +406,19 @@ def _write(connection: sa.Connection, controls: Controls, run_id: int) -> tuple[
     return citations, rows
 
 
-def _examples(connection: sa.Connection) -> dict[str, list[dict[str, Any]]]:
+def _examples(connection: sa.Connection, outcomes: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
     """Return the first few controls of each outcome with what they got."""
-    number = sa.func.row_number().over(partition_by=work.c.outcome, order_by=sa.collate(work.c.control_uuid, "C"))
     label = work.c.citation["article_label"].astext
-    first = sa.select(work.c.outcome, work.c.control_uuid, label, work.c.score, work.c.reason, number).subquery()
     examples: dict[str, list[dict[str, Any]]] = {}
-    for row in connection.execute(sa.select(first).where(first.c[5] <= _EXAMPLES).order_by(first.c[0], first.c[5])):
-        examples.setdefault(row[0], []).append(
-            {"control_uuid": row[1], "article_label": row[2], "score": row[3], "reason": row[4]}
+    for outcome in sorted(outcomes):
+        first = (
+            sa.select(work.c.control_uuid, label, work.c.score, work.c.reason)
+            .where(work.c.outcome == outcome)
+            .order_by(sa.collate(work.c.control_uuid, "C"))
+            .limit(_EXAMPLES)
         )
+        examples[outcome] = [
+            {"control_uuid": row[0], "article_label": row[1], "score": row[2], "reason": row[3]}
+            for row in connection.execute(first)
+        ]
     return examples

@@ -334,7 +334,7 @@ def test_nobody_relinks_while_another_run_writes(
 def test_a_failed_run_writes_nothing_and_says_so(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     load(tables, c(1, WATER))
     before = everything(tables, "fundstelle_runs")
-    monkeypatch.setattr("relink.run._examples", lambda _connection: 1 / 0)
+    monkeypatch.setattr("relink.run._examples", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         relink(tables, CHUNKS)
     assert everything(tables, "fundstelle_runs") == before
