@@ -166,7 +166,8 @@ def recalled(store: VectorStore, target: Target, manifest: Manifest, memory: Pat
     if known is None:
         return None
     owners, others = [document.names for document in known.expected], [names for names, _ in known.skipped]
-    claims = claim(read_points(store, target.name), owners, others)
+    expected = {point.id: point for document in known.expected for point in document.points}
+    claims = claim(read_points(store, target.name, expected), owners, others)
     plans = [plan_document(e, claims.by_document.get(e.names.document_id, [])) for e in known.expected]
     takes = estimate(store, plans, target.layout.dimension, is_new=False, rate=None)
     skipped = [origin for _, origin in known.skipped]

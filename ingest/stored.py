@@ -26,6 +26,8 @@ LIGHT_FIELDS = [
     "normalizer_version", "references_out", "references_in",
 ]  # fmt: skip
 _EDGE_FIELDS = ("references_out", "references_in")
+_FIELDS_BUT_EDGES = frozenset(LIGHT_FIELDS) - frozenset(_EDGE_FIELDS)
+_SORTED_JSON = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 LEGACY_FIELDS = ["regulation_id", "section", "section_title", "paragraph_num"]
 # Ids that official sources give: federal law (BJNR…), CELEX numbers.
 _OFFICIAL_ID = re.compile(r"BJNR|\d{5}[A-Z]{1,2}\d")
@@ -58,8 +60,11 @@ class PointSketch:
     digest: bytes
 
 
-def sketch(record: Record) -> PointSketch:
-    """Condense a record read with the light fields; older payloads are read by the table of the contract's §3."""
+def sketch(record: Record, digest: bytes | None = None) -> PointSketch:
+    """Condense a record read with the light fields; older payloads are read by the table of the contract's §3.
+
+    `digest` is the `light_digest` of its payload, where that is known already.
+    """
     payload = record.payload
     is_contract = bool(payload.get("chunk_id")) and bool(payload.get("document_id"))
     article, paragraph = payload.get("article"), payload.get("paragraph")
@@ -86,7 +91,7 @@ def sketch(record: Record) -> PointSketch:
         rules=(_interned(payload.get("chunker_version")), _interned(payload.get("normalizer_version"))),
         names=names,
         full_name=_interned(full_name),
-        digest=light_digest(payload),
+        digest=digest or light_digest(payload),
     )
 
 
@@ -95,7 +100,7 @@ def light_digest(payload: Mapping[str, Any]) -> bytes:
 
     The last 16 are those of its edges (`edges_digest`), which are known later than the rest.
     """
-    light = {name: payload[name] for name in LIGHT_FIELDS if name in payload and name not in _EDGE_FIELDS}
+    light = {name: value for name, value in payload.items() if name in _FIELDS_BUT_EDGES}
     edges = {name: payload[name] for name in _EDGE_FIELDS if name in payload}
     return _digest(light) + _digest(edges)
 
@@ -106,8 +111,7 @@ def edges_digest(references_out: Sequence[str], references_in: Sequence[str]) ->
 
 
 def _digest(fields: Mapping[str, Any]) -> bytes:
-    written = json.dumps(fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.blake2b(written.encode(), digest_size=16).digest()
+    return hashlib.blake2b(_SORTED_JSON.encode(fields).encode(), digest_size=16).digest()
 
 
 def _interned(value: object) -> str | None:
@@ -131,12 +135,24 @@ class Claims:
     unclaimed: list[PointSketch]
 
 
-def read_points(store: VectorStore, collection: str) -> list[PointSketch]:
-    """Return every point of a collection, light. A collection that does not exist has none."""
+def read_points(
+    store: VectorStore, collection: str, expected: Mapping[PointId, PointSketch] | None = None
+) -> list[PointSketch]:
+    """Return every point of a collection, light. A collection that does not exist has none.
+
+    A point whose light fields all are as those of its `expected` sketch is that sketch: it need not be made anew.
+    """
     if store.describe(collection) is None:
         return []
-    fields = LIGHT_FIELDS + LEGACY_FIELDS
-    return [sketch(record) for record in store.scroll(collection, payload=fields, vectors=False)]
+    return [
+        _as_expected(record, expected or {})
+        for record in store.scroll(collection, payload=LIGHT_FIELDS + LEGACY_FIELDS, vectors=False)
+    ]
+
+
+def _as_expected(record: Record, expected: Mapping[PointId, PointSketch]) -> PointSketch:
+    digest, known = light_digest(record.payload), expected.get(record.id)
+    return known if known is not None and known.digest == digest else sketch(record, digest)
 
 
 def claim(points: Iterable[PointSketch], documents: Sequence[Names], others: Sequence[Names] = ()) -> Claims:

@@ -14,6 +14,7 @@ from ingest import reingest as module
 from ingest import remembered
 from ingest.manifest import Manifest, read_manifest
 from ingest.reingest import reingest
+from ingest.stored import read_points
 from ingest.verify import verify
 from normalize.laws import LawTable
 from tests.payloads import expected_payloads
@@ -80,6 +81,20 @@ def test_an_unchanged_corpus_is_read_once(store: EdgeStore, tables: Tables, fold
     assert reading.times == 2
     assert report == read
     assert (report["written"], report["totals"]["unchanged"]) == (0, report["totals"]["chunks"])
+
+
+@pytest.mark.corpus
+def test_what_is_remembered_of_a_point_is_what_the_store_says(store: EdgeStore, tables: Tables, folder: Path) -> None:
+    run(store, tables, folder)
+    key = module.memory_key(manifest(folder), module.find_target(store, NAME, lambda _: HashingEmbedder(64)))
+    known = remembered.recall(folder.parent / "cache" / "gesetze.zst", key, manifest(folder))
+    assert known is not None
+    expected = {point.id: point for document in known.expected for point in document.points}
+    plain = read_points(store, NAME)
+    assert read_points(store, NAME, expected) == plain
+    assert [expected[point.id] for point in plain] == plain
+    store.overwrite_payloads(NAME, {plain[0].id: {"article_label": "§ 0"}})
+    assert read_points(store, NAME, expected) == read_points(store, NAME) != plain
 
 
 @pytest.mark.corpus
