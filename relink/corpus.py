@@ -5,11 +5,12 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from normalize.laws import LawTable
 from relink.chunks import LinkChunk
-from relink.seeds import Bytes, Integers, SeedIndex, build_index
-from relink.skeleton import fold_all
+from relink.kept import index_of
+from relink.seeds import Bytes, Integers, SeedIndex
 
 _NOT_WORD = re.compile(r"[\W_]+")
 _YEAR = re.compile(r"\s+(19|20)\d\d$")
@@ -78,19 +79,19 @@ def _laws(chunks: Sequence[LinkChunk], firsts: Sequence[int]) -> dict[str, tuple
     return laws
 
 
-def build_corpus(chunks: Sequence[LinkChunk], threads: int = 2) -> Corpus:
-    """Return the corpus of chunks that are in document order (see `chunks`)."""
-    folded = fold_all([chunk.chunk_text for chunk in chunks], threads)
+def build_corpus(chunks: Sequence[LinkChunk], threads: int = 2, folder: Path | None = None) -> Corpus:
+    """Return the corpus of chunks that are in document order (see `chunks`); its index is kept in the folder."""
+    index = index_of(chunks, threads, folder)
+    folded = index.folded
     firsts = [i for i, chunk in enumerate(chunks) if i == 0 or chunk.document_id != chunks[i - 1].document_id]
-    codes = folded.codes()
     document_starts = [*firsts, len(chunks)]
     return Corpus(
         chunks=tuple(chunks),
         letters=folded.letters,
-        codes=codes,
+        codes=folded.codes,
         borders=folded.starts[document_starts],
         starts=folded.starts.tolist(),
         document_starts=document_starts,
-        seeds=build_index(codes, threads),
+        seeds=index.seeds,
         laws=_laws(chunks, firsts),
     )

@@ -5,6 +5,7 @@ Every exact match of k + w - 1 = 16 letters holds at least one common seed, at a
 its hash, then its position, so that a look-up and a restriction to a range of positions are one search in its bucket.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -192,6 +193,16 @@ class SeedIndex:
         return (self.table.size - 1).bit_length() - 1
 
 
+def _bits_for(letters: int) -> int:
+    least, most = _BUCKET_BITS
+    return min(most, max(least, (letters // (3 * _SEEDS_IN_A_BUCKET)).bit_length()))
+
+
+def _index(keys: Words, table: Integers) -> SeedIndex:
+    keys.flags.writeable = table.flags.writeable = False  # as one that is mapped from disk, so one compilation serves
+    return SeedIndex(keys, table)
+
+
 def build_index(letters: Bytes, threads: int = 2) -> SeedIndex:
     """Return the index of a skeleton of at most 2^30 letters; the same for any number of threads.
 
@@ -199,8 +210,7 @@ def build_index(letters: Bytes, threads: int = 2) -> SeedIndex:
     """
     if letters.size >= MAX_LETTERS:
         raise ValueError(f"{letters.size} letters are more than the {MAX_LETTERS} that a position can hold")
-    least, most = _BUCKET_BITS
-    bits = min(most, max(least, (letters.size // (3 * _SEEDS_IN_A_BUCKET)).bit_length()))
+    bits = _bits_for(letters.size)
     buckets = 1 << bits
     edges = [letters.size * number // threads for number in range(threads + 1)]
     counts = np.zeros((threads, buckets), dtype=np.int64)
@@ -214,4 +224,83 @@ def build_index(letters: Bytes, threads: int = 2) -> SeedIndex:
         list(pool.map(lambda n: _fill(letters, edges[n], edges[n + 1], bits, places[n], keys), shares))
         parts = [buckets * number // threads for number in range(threads + 1)]
         list(pool.map(lambda n: _sort_buckets(keys, table, parts[n], parts[n + 1]), shares))
-    return SeedIndex(keys, table)
+    return _index(keys, table)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Letters `low` to `high` of an old skeleton that begin at `start` in the new one, unchanged."""
+
+    low: int
+    high: int
+    start: int
+
+
+@compiled
+def _moved(
+    keys: Words,
+    lows: Integers,
+    highs: Integers,
+    starts: Integers,
+    fresh: Words,
+    bits: int,
+    made: Words,
+    counts: Integers,
+) -> int:
+    """Write the keys that lie well inside a stretch, moved, and the fresh ones, in order; return how many they are."""
+    size = taken = 0
+    shift = np.uint64(64 - bits)
+    for i in range(keys.size):
+        position = position_of(keys[i])
+        stretch = np.searchsorted(lows, position, side="right") - 1
+        if stretch < 0 or position - (W - 1) < lows[stretch] or position + K + (W - 1) > highs[stretch]:
+            continue
+        moved = ((keys[i] >> _SHIFT) << _SHIFT) | np.uint64(position - lows[stretch] + starts[stretch])
+        while taken < fresh.size and fresh[taken] < moved:
+            made[size] = fresh[taken]
+            counts[np.int64(fresh[taken] >> shift)] += 1
+            size += 1
+            taken += 1
+        made[size] = moved
+        counts[np.int64(moved >> shift)] += 1
+        size += 1
+    while taken < fresh.size:
+        made[size] = fresh[taken]
+        counts[np.int64(fresh[taken] >> shift)] += 1
+        size += 1
+        taken += 1
+    return size
+
+
+def mend(seeds: SeedIndex, letters: Bytes, stretches: Sequence[Stretch]) -> SeedIndex:
+    """Return the index of new letters that have stretches (in order, at least one) of those that `seeds` were made of.
+
+    The same as `build_index` makes, without looking at the unchanged letters.
+    """
+    if letters.size >= MAX_LETTERS:
+        raise ValueError(f"{letters.size} letters are more than the {MAX_LETTERS} that a position can hold")
+    fresh: list[Words] = []
+    begin = 0
+    for stretch in [*stretches, None]:
+        # behind a stretch, its last k-mers see letters that are new; before one, its first windows do
+        safe = letters.size if stretch is None else stretch.start + (W - 1)
+        fresh.append(_keys_between(letters, begin, max(begin, safe)))
+        if stretch is not None:
+            begin = max(begin, safe, stretch.start + stretch.high - stretch.low - K - (W - 1) + 1)
+    new = np.sort(np.concatenate(fresh))
+    lows, highs, starts = (
+        np.array([getattr(s, name) for s in stretches], np.int64) for name in ("low", "high", "start")
+    )
+    bits = _bits_for(letters.size)
+    keys, counts = np.empty(seeds.keys.size + new.size, dtype=np.uint64), np.zeros(1 << bits, dtype=np.int64)
+    size = _moved(seeds.keys, lows, highs, starts, new, bits, keys, counts)
+    return _index(keys[:size], np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
+
+
+def _keys_between(letters: Bytes, begin: int, end: int) -> Words:
+    """Return the keys of the seeds that begin in [begin, end)."""
+    size = end - begin
+    hashes, positions = np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.int64)
+    room = np.empty(room_for(size), dtype=np.uint64)
+    count = seeds_between(letters, 0, letters.size, begin, end, room, hashes, positions) if size else 0
+    return (hashes[:count] << _SHIFT) | positions[:count].astype(np.uint64)

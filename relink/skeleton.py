@@ -34,14 +34,15 @@ ABSATZ_NUMBER = re.compile(r"\([0-9]{1,3}[a-z]{0,2}\)")
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Skeletons of many texts end to end: text i is `letters[starts[i]:starts[i + 1]]`."""
+    """Skeletons of many texts end to end, a byte a letter: text i is `codes[starts[i]:starts[i + 1]]`."""
 
-    letters: str
+    codes: Bytes
     starts: Offsets
 
-    def codes(self) -> Bytes:
-        """Return the letters as bytes (a view, no copy of meaning)."""
-        return np.frombuffer(self.letters.encode("ascii"), dtype=np.uint8)
+    @property
+    def letters(self) -> str:
+        """The letters as text (a copy)."""
+        return self.codes.tobytes().decode("ascii")
 
 
 def _fold_character(character: str, confused: dict[int, int]) -> str:
@@ -157,7 +158,8 @@ def fold_all(texts: Sequence[str], threads: int = 1) -> Folded:
         with ThreadPoolExecutor(threads) as pool:
             folded = list(pool.map(_fold_block, _blocks(texts)))
     lengths = [np.zeros(1, dtype=np.int64), *(counts for _, counts in folded)]
-    return Folded(b"".join(letters for letters, _ in folded).decode("ascii"), np.cumsum(np.concatenate(lengths)))
+    codes = np.frombuffer(b"".join(letters for letters, _ in folded), dtype=np.uint8)
+    return Folded(codes, np.cumsum(np.concatenate(lengths)))
 
 
 def fold(text: str) -> str:
