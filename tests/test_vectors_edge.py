@@ -234,6 +234,17 @@ class TestFiles:
                 n % 3 == 0 for n in range(1000, 3000)
             )
 
+    def test_the_remembered_count_follows_every_write(self, home: Path) -> None:
+        with EdgeStore(home, lock_timeout=1) as store:
+            counts = [store.count("law")]
+            for first in (0, 20, 10):
+                store.upsert("law", [point(number) for number in range(first, first + 20)])
+                counts += [store.count("law"), store.count("law")]
+            store.delete("law", [uuid_of(0), uuid_of(1), uuid_of(500)])
+            about = store.describe("law")
+            assert counts == [0, 20, 20, 40, 40, 40, 40] and about is not None and about.points == 38
+            assert store.count("law", Where(must={"regulation_code": ["BDSG"]})) == 13
+
     def test_a_search_stays_exact_after_optimising(self, tmp_path: Path, large: Path) -> None:
         shutil.copytree(large / "vectors", tmp_path / "vectors")
         with EdgeStore(tmp_path, lock_timeout=1) as store:

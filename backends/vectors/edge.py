@@ -138,8 +138,7 @@ class EdgeStore:
         opened = self._get(collection)
         layout = opened.about.layout
         sized = check_points(collection, layout, points)
-        with engine_errors(collection, "write to"):
-            opened.dirty = True
+        with edge_shards.writing(collection, opened, "write to"):
             for batch in by_bytes(sized):
                 opened.shard.update(engine.UpdateOperation.upsert_points([to_point(layout, one) for one in batch]))
             opened.shard.flush()
@@ -151,7 +150,7 @@ class EdgeStore:
             (point_id, POINT_BYTES + payload_bytes(collection, point_id, payloads[point_id])) for point_id in payloads
         ]
         opened = self._get(collection)
-        with engine_errors(collection, "write to"):
+        with edge_shards.writing(collection, opened, "write to"):
             for batch in by_bytes(sized):
                 found = {from_id(record.id) for record in opened.shard.retrieve(list(batch), False, False)}
                 absent = [point_id for point_id in batch if point_id not in found]
@@ -160,7 +159,6 @@ class EdgeStore:
                         f"Point {absent[0]} is not in collection '{collection}', so its payload cannot be replaced; "
                         "read the collection again and write whole points for the missing ones."
                     )
-                opened.dirty = True
                 for point_id in batch:
                     opened.shard.update(engine.UpdateOperation.overwrite_payload([point_id], dict(payloads[point_id])))
             opened.shard.flush()
@@ -169,8 +167,7 @@ class EdgeStore:
         """Delete exactly these points; ids that are not there are no error."""
         check_ids(collection, ids)
         opened = self._get(collection)
-        with engine_errors(collection, "delete from"):
-            opened.dirty = True
+        with edge_shards.writing(collection, opened, "delete from"):
             for batch in in_batches(ids, _WRITE_IDS):
                 opened.shard.update(engine.UpdateOperation.delete_points(list(batch)))
             opened.shard.flush()
@@ -207,9 +204,18 @@ class EdgeStore:
         """Return the exact number of matching points.
 
         The engine's own count takes a point twice that lies in two segments (qdrant#9789), so with more than one
-        segment the distinct ids are counted.
+        segment the distinct ids are counted. How many there are in all is remembered until something is written: no
+        other process can have written to a collection that this one holds.
         """
         opened = self._get(collection)
+        if where is not None:
+            return self._count(collection, opened, where)
+        state, counted = opened.state, opened.counted
+        if counted is None or counted[0] is not state:
+            opened.counted = counted = (state, self._count(collection, opened, None))
+        return counted[1]
+
+    def _count(self, collection: str, opened: OpenShard, where: Where | None) -> int:
         with engine_errors(collection, "count"):
             if opened.shard.info().segments_count == 1:
                 return int(opened.shard.count(engine.CountRequest(exact=True, filter=to_filter(where))))
@@ -346,6 +352,7 @@ class EdgeStore:
         where: Where | None,
         payload: bool | list[str],
     ) -> list[Hit]:
+        """Return the best points; only the payloads of those are read, not of the spare ones that settle ties."""
         conditions = to_filter(where)
 
         def fetch(wanted: int) -> list[Hit]:
@@ -353,10 +360,14 @@ class EdgeStore:
                 limit=wanted,
                 query=query,
                 filter=conditions,
-                with_payload=payload or False,
+                with_payload=False,
                 params=engine.SearchParams(exact=True),
             )
-            with engine_errors(collection, "search"):
-                return [Hit(from_id(one.id), one.score, one.payload or {}) for one in shard.query(request)]
+            return [Hit(from_id(one.id), one.score, {}) for one in shard.query(request)]
 
-        return ranked(fetch, limit)
+        with engine_errors(collection, "search"):
+            hits = ranked(fetch, limit)
+            if not payload or not hits:
+                return hits
+            found = {from_id(one.id): one.payload for one in shard.retrieve([hit.id for hit in hits], payload, False)}
+        return [replace(hit, payload=found[hit.id] or {}) for hit in hits if hit.id in found]

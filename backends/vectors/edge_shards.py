@@ -8,7 +8,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +43,17 @@ _DISTANCES: Mapping[str, engine.Distance] = {
 
 @dataclass(slots=True)
 class OpenShard:
-    """A collection this process holds: its lock, its shard, its description, and whether it was written to."""
+    """A collection this process holds: its lock, its shard, its description, and whether it was written to.
+
+    `state` is another object after every write; `counted` is how many points there were in one of these states.
+    """
 
     lock: FileLock
     shard: engine.EdgeShard
     about: sidecar.Sidecar
     dirty: bool = False
+    state: object = field(default_factory=object)
+    counted: tuple[object, int] | None = None
 
 
 def names(root: Path) -> list[str]:
@@ -115,8 +120,8 @@ def build(
 
 def create_indexes(shard: engine.EdgeShard, indexes: Mapping[str, IndexKind]) -> None:
     """Create payload indexes; the caller flushes."""
-    for field in sorted(indexes):
-        shard.update(engine.UpdateOperation.create_field_index(field, _KINDS[indexes[field]]))
+    for name in sorted(indexes):
+        shard.update(engine.UpdateOperation.create_field_index(name, _KINDS[indexes[name]]))
 
 
 def describe(root: Path, collection: str, about: sidecar.Sidecar) -> None:
@@ -160,6 +165,18 @@ def close(collection: str, opened: OpenShard) -> None:
             opened.shard.close()
     finally:
         opened.lock.release()
+
+
+@contextmanager
+def writing(collection: str, opened: OpenShard, doing: str) -> Iterator[None]:
+    """Note that points are written; what was counted before or meanwhile no longer counts."""
+    opened.dirty = True
+    opened.state = object()
+    try:
+        with engine_errors(collection, doing):
+            yield
+    finally:
+        opened.state = object()
 
 
 @contextmanager
