@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relink.cited import Cited, OldPlace
 from relink.corpus import Corpus
 from relink.skeleton import fold_all
 
@@ -25,7 +26,8 @@ class Anchor:
     """One quotation: its text, what its control knows of the law, and its skeleton in pieces between ellipses.
 
     `label` is the skeleton of a "§ 5" in front that was taken off: mostly the number of the norm, but sometimes the
-    first word of the text itself. `documents` are what `hint` may mean, none if it is not ingested.
+    first word of the text itself. `documents` are what `hint` may mean, none if it is not ingested. `cited` is what an
+    older citation of the control says.
     """
 
     text: str
@@ -33,6 +35,7 @@ class Anchor:
     documents: tuple[int, ...]
     label: str
     pieces: tuple[str, ...]
+    cited: Cited | None = None
 
     @property
     def letters(self) -> int:
@@ -59,8 +62,10 @@ def _strip_labels(text: str) -> tuple[str, str]:
     return label, rest
 
 
-def make_anchors(corpus: Corpus, quotations: Sequence[tuple[str, str | None]]) -> list[Anchor]:
-    """Return the anchors of (text, hint) pairs, in their order."""
+def make_anchors(
+    corpus: Corpus, quotations: Sequence[tuple[str, str | None]], old: Sequence[OldPlace | None] | None = None
+) -> list[Anchor]:
+    """Return the anchors of (text, hint) pairs, in their order; `old` has what older citations of them say."""
     labels: list[str] = []
     pieces: list[str] = []
     counts: list[int] = []
@@ -71,7 +76,8 @@ def make_anchors(corpus: Corpus, quotations: Sequence[tuple[str, str | None]]) -
         pieces += parts
         counts.append(len(parts))
     folded = fold_all([*labels, *pieces])
-    every = [folded.letters[a:b] for a, b in zip(folded.starts[:-1].tolist(), folded.starts[1:].tolist(), strict=True)]
+    letters = folded.letters
+    every = [letters[a:b] for a, b in zip(folded.starts[:-1].tolist(), folded.starts[1:].tolist(), strict=True)]
     known: dict[str | None, tuple[int, ...]] = {None: ()}
     anchors: list[Anchor] = []
     begin = len(labels)
@@ -80,5 +86,16 @@ def make_anchors(corpus: Corpus, quotations: Sequence[tuple[str, str | None]]) -
             known[hint] = corpus.documents_of_hint(hint or "")
         mine = tuple(piece for piece in every[begin : begin + counts[i]] if len(piece) > 2)
         begin += counts[i]
-        anchors.append(Anchor(text, hint, known[hint], every[i], mine or ("",)))
+        cited = _cited(corpus, old[i]) if old is not None else None
+        anchors.append(Anchor(text, hint, known[hint], every[i], mine or ("",), cited))
     return anchors
+
+
+def _cited(corpus: Corpus, old: OldPlace | None) -> Cited | None:
+    """Return an older citation as the corpus knows its law; None where it names one that is not there."""
+    if old is None:
+        return None
+    documents = corpus.documents_of_hint(old.regulation) if old.regulation else ()
+    if old.regulation and not documents:
+        return None
+    return Cited(documents, old.article, old.paragraph, old.is_recital)

@@ -11,6 +11,7 @@ from typing import Literal
 from rapidfuzz.distance import Levenshtein
 
 from relink.align import NEAR, Alignment, is_slip
+from relink.cited import Cited
 
 NOISE_SIMILARITY = 0.93
 NOISE_BLOCK = 3
@@ -19,6 +20,8 @@ TWIN_EDITS = 8
 """Letters in which two places may differ and still be near twins."""
 AMENDED_MARGIN = 3
 AMENDED_MARGIN_SHARE = 0.75
+MOVED = "moved"
+"""Reason of a quotation whose words stand elsewhere than an older citation, which names its law, says."""
 MOST_LOST = 30
 """Letters at one end of an amended quotation that may stand nowhere: with more, its Absatz is a guess."""
 
@@ -135,18 +138,16 @@ def _encloses(candidate: Candidate, other: Candidate) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end and outer.end - outer.start > inner.end - inner.start
 
 
-def _is_unique(ranked: Sequence[Candidate]) -> bool:
-    """Return whether the runner-up is worse than the first by enough (ALIGN.md)."""
-    if len(ranked) < 2:
-        return True
-    first, second = ranked[0], ranked[1]
-    if first.edits == 0:
-        if second.edits > 0:
-            return True
-        if first.labelled != second.labelled:
-            return True
-        return first.fine < second.fine
-    return all(_is_worse(first, rival) for rival in ranked[1:])
+def _rivals(ranked: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that are not worse than the first by enough (ALIGN.md); none: the first is unique."""
+    first = ranked[0]
+    if first.edits:
+        return [rival for rival in ranked[1:] if not _is_worse(first, rival)]
+    return [
+        rival
+        for rival in ranked[1:]
+        if rival.edits == 0 and rival.labelled == first.labelled and rival.fine == first.fine
+    ]
 
 
 def _is_worse(first: Candidate, rival: Candidate) -> bool:
@@ -179,14 +180,28 @@ def _is_whole_at(candidate: Candidate, positions: Sequence[int]) -> bool:
     return all(abs(target - position) > NEAR for _, _, target in changes for position in positions)
 
 
-def _link(tier: str, ranked: Sequence[Candidate], worst: Level, crowded: bool) -> Decision:
+def _as_cited(ranked: Sequence[Candidate], rivals: Sequence[Candidate], cited: Cited | None) -> Candidate | None:
+    """Return the one of several candidates, all as good, that an older citation names; None where it does not tell."""
+    first = ranked[0]
+    if cited is None or (not cited.documents and any(rival.document != first.document for rival in rivals)):
+        return None
+    agreeing = [c for c in (first, *rivals) if cited.agrees(c.document, c.place)]
+    return agreeing[0] if len(agreeing) == 1 and agreeing[0].edits == first.edits else None
+
+
+def _link(tier: str, ranked: Sequence[Candidate], worst: Level, crowded: bool, cited: Cited | None) -> Decision:
     """Link the first of the candidates if it is the only one and agrees well enough, else send all to the review."""
+    rivals = _rivals(ranked)
+    if rivals and (named := _as_cited(ranked, rivals, cited)) is not None:
+        ranked, rivals = (named, *(c for c in ranked if c is not named)), []
     first = ranked[0]
     reason: str | None = None
-    if crowded or not _is_unique(ranked):
+    if crowded or rivals:
         reason = "several_places"
     elif first.place[1] is None:
         reason = "several_articles"
+    elif cited is not None and cited.documents and not cited.agrees(first.document, first.place):
+        reason = MOVED
     elif first.level > worst:
         reason = "amended_without_regulation"
     elif first.level is Level.AMENDED and first.found.lost > MOST_LOST:
@@ -201,10 +216,12 @@ def decide(
     hint: str | None,
     documents: Sequence[int],
     crowded: bool = False,
+    cited: Cited | None = None,
 ) -> Decision:
     """Decide on the candidates that a tier found.
 
-    `documents` are those that `hint` may mean; `crowded` says that more places of the same quality were not looked at.
+    `documents` are those that `hint` may mean; `crowded` says that more places of the same quality were not looked at;
+    `cited` is what an older citation says: it breaks ties, and what stands elsewhere now goes to the review.
     """
     ranked = [c for c in _best_of_places(candidates) if c.level < Level.NONE]
     if not ranked:
@@ -213,7 +230,7 @@ def decide(
             return Decision("ambiguous", None, "several_places", ())
         return Decision("unmatched", None, "regulation_missing" if missing else "no_similar_text", ())
     if hint is None:
-        return _link(tier, ranked, Level.NOISE, crowded)
+        return _link(tier, ranked, Level.NOISE, crowded, cited)
     if not documents:
         return Decision("ambiguous", None, "regulation_missing", tuple(ranked))
     inside = [candidate for candidate in ranked if candidate.document in documents]
@@ -226,4 +243,4 @@ def decide(
         and inside[0].edits - outside[0].edits >= max(2, inside[0].edits / 3)
     ):
         return Decision("ambiguous", None, "regulation_conflict", tuple(ranked))
-    return _link(tier, inside, Level.AMENDED, crowded)
+    return _link(tier, inside, Level.AMENDED, crowded, cited)

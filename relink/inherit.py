@@ -13,7 +13,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from backends.tables.copy import copy_rows
 from backends.tables.mapping import Controls
-from backends.tables.schema import links
+from backends.tables.schema import link_audit, links
+from relink.cited import OldPlace, old_place
+from relink.decision import MOVED
 
 RESULT = (
     "outcome",
@@ -135,6 +137,8 @@ def open_work(connection: sa.Connection, controls: Controls, *, force: bool) -> 
     connection.execute(sa.update(work).where(work.c.self_written).values(alone))
     if not force:
         _as_before(connection, sa.and_(work.c.outcome.is_(None), work.c.human))
+        waiting = sa.and_(links.c.reason == MOVED, links.c.citation == work.c.previous)
+        _as_before(connection, sa.and_(work.c.outcome.is_(None), ~work.c.ours, waiting))
         human = sa.and_(work.c.outcome.is_(None), work.c.previous.is_not(None), ~work.c.ours)
         connection.execute(sa.update(work).where(human).values(outcome="kept", citation=work.c.previous))
 
@@ -212,16 +216,34 @@ def set_aside(connection: sa.Connection) -> None:
     )
 
 
-def quotations(connection: sa.Connection, controls: Controls) -> list[tuple[str, str, str | None]]:
-    """Return (control id, text, hint) of every control that a quotation has to decide, in the order of ids."""
+def quotations(connection: sa.Connection, controls: Controls) -> list[tuple[str, str, str | None, OldPlace | None]]:
+    """Return (control id, text, hint, older place) of every control that a quotation has to decide, by ids.
+
+    The older place is that of the citation the control has, or had before its wording was seen to have moved.
+    """
     read = controls.read
+    before = (
+        sa.select(link_audit.c.previous_citation)
+        .where(link_audit.c.control_uuid == work.c.control_uuid, link_audit.c.undone_by.is_(None))
+        .order_by(link_audit.c.run_id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    cited = sa.func.coalesce(work.c.previous, sa.case((links.c.reason == MOVED, before)), type_=JSONB)
     query = (
-        sa.select(read["control_uuid"], read["source_original_text"], read["source_regulation"])
-        .select_from(controls.table.join(work, work.c.control_uuid == read["control_uuid"].element))
+        sa.select(read["control_uuid"], read["source_original_text"], read["source_regulation"], cited)
+        .select_from(
+            controls.table.join(work, work.c.control_uuid == read["control_uuid"].element).outerjoin(
+                links, links.c.control_uuid == work.c.control_uuid
+            )
+        )
         .where(work.c.has_text, work.c.outcome.is_(None))
         .order_by(sa.collate(work.c.control_uuid, "C"))
     )
-    return [(str(a), str(b), (str(c).strip() or None) if c else None) for a, b, c in connection.execute(query)]
+    return [
+        (str(uuid), str(text), (str(hint).strip() or None) if hint else None, old_place(citation))
+        for uuid, text, hint, citation in connection.execute(query)
+    ]
 
 
 def stage_decisions(connection: sa.Connection, rows: Iterable[Sequence[object]]) -> None:
@@ -260,10 +282,15 @@ def settle(connection: sa.Connection, codes: Sequence[str]) -> list[str]:
 
 
 def _keep_what_nothing_replaces(connection: sa.Connection) -> None:
-    """Keep a person's citation for which `force` found no other: it may be replaced, never erased."""
+    """Keep a person's citation for which `force` found no other: it may be replaced, never erased.
+
+    One whose wording stands elsewhere now waits in the review all the same.
+    """
     nothing: dict[str, Any] = dict.fromkeys(RESULT, sa.null())
     lost = sa.and_(work.c.outcome.is_not(None), work.c.citation.is_(None), work.c.previous.is_not(None), ~work.c.ours)
     _as_before(connection, sa.and_(lost, work.c.human))
+    moved = sa.and_(lost, work.c.outcome == "ambiguous", work.c.reason == MOVED)
+    connection.execute(sa.update(work).where(moved).values(citation=work.c.previous))
     connection.execute(sa.update(work).where(lost).values(nothing | {"outcome": "kept", "citation": work.c.previous}))
 
 
@@ -285,15 +312,16 @@ def _inherit(connection: sa.Connection) -> None:
         connection.execute(sa.text(f"DROP INDEX {name}"))
     source = sa.alias(work, "source_row")
     cited = source.c.citation.is_not(None)
+    found = sa.and_(cited, source.c.outcome != "ambiguous")
     connection.execute(
         sa.update(work)
         .where(work.c.control_uuid == heirs.c.control_uuid, source.c.control_uuid == heirs.c.source)
         .values(
             outcome=sa.case((cited, "inherited"), else_="unmatched"),
-            tier=sa.case((cited, source.c.tier)),
-            score=sa.case((cited, source.c.score)),
-            margin=sa.case((cited, source.c.margin)),
-            chunk_id=sa.case((cited, source.c.chunk_id)),
+            tier=sa.case((found, source.c.tier)),
+            score=sa.case((found, source.c.score)),
+            margin=sa.case((found, source.c.margin)),
+            chunk_id=sa.case((found, source.c.chunk_id)),
             reason=sa.case(
                 (cited, sa.literal("from ") + source.c.control_uuid), else_=sa.literal("parent_") + source.c.outcome
             ),

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,6 +24,7 @@ from backends.tables.schema import link_audit, links, runs
 from normalize.errors import UsageError
 from relink.anchors import Anchor, make_anchors
 from relink.chunks import LinkChunk
+from relink.cited import OldPlace
 from relink.corpus import Corpus, build_corpus
 from relink.decision import Candidate, Decision
 from relink.inherit import (
@@ -40,7 +42,7 @@ from relink.inherit import (
     stage_decisions,
     work,
 )
-from relink.parallel import decide_in_parallel
+from relink.parallel import decide_in_parallel, processors
 from relink.report import changes_of
 from relink.spans import citation_of
 from relink.tiers import TIERS, Tier
@@ -134,10 +136,12 @@ def relink(
     chunks: Sequence[LinkChunk],
     options: RelinkOptions | None = None,
     more_tiers: Sequence[Tier] = (),
+    index: Path | None = None,
 ) -> RelinkReport:
     """Link the controls of a database to chunks (in document order, see `relink.chunks`).
 
     `more_tiers` are tiers that need something from outside (a vector store, a model); `options.tiers` names which run.
+    `index` is the folder in which the index of the chunks is kept for the next run (see `relink.kept`).
     Everything is written in one transaction, or with `dry_run` nothing: a killed run leaves nothing half-written, and
     the same call does the whole. Raises UsageError for an unknown tier or regulation, LockedError while another run
     writes, StoreError if the database refuses.
@@ -149,12 +153,12 @@ def relink(
         raise UsageError(f"There is no tier '{unknown[0]}'; choose from {', '.join(known)}.")
     tiers = [known[name] for name in options.tiers]
     if options.dry_run:
-        return _relink(tables, chunks, options, tiers, None)
+        return _relink(tables, chunks, options, tiers, None, index)
     with relink_lock(tables):
         _close_killed_runs(tables)
         run_id = start_run(tables, COMMAND, None, _details(options))
         try:
-            report = _relink(tables, chunks, options, tiers, run_id)
+            report = _relink(tables, chunks, options, tiers, run_id, index)
         except BaseException:
             finish_run(tables, run_id, "failed", {})
             raise
@@ -206,9 +210,10 @@ def _relink(
     options: RelinkOptions,
     tiers: Sequence[Tier],
     run_id: int | None,
+    index: Path | None,
 ) -> RelinkReport:
     clock = _Clock()
-    corpus = build_corpus(chunks)
+    corpus = build_corpus(chunks, processors(), index)
     clock.stage("index")
     with tables.begin() as connection:
         controls = reflect_controls(connection, tables.columns)
@@ -248,17 +253,18 @@ def _relink(
     )
 
 
-Quotation = tuple[str, str, str | None]
+Quotation = tuple[str, str, str | None, OldPlace | None]
+Key = tuple[str, str | None, OldPlace | None]
 
 
 def _decide(
     corpus: Corpus, quoted: Sequence[Quotation], tiers: Sequence[Tier]
-) -> tuple[dict[tuple[str, str | None], int], list[Decision]]:
-    """Decide every different (text, hint) once; return which decision is whose."""
-    numbers: dict[tuple[str, str | None], int] = {}
-    for _, text, hint in quoted:
-        numbers.setdefault((text, hint), len(numbers))
-    anchors = make_anchors(corpus, list(numbers))
+) -> tuple[dict[Key, int], list[Decision]]:
+    """Decide every different (text, hint, older place) once; return which decision is whose."""
+    numbers: dict[Key, int] = {}
+    for _, text, hint, old in quoted:
+        numbers.setdefault((text, hint, old), len(numbers))
+    anchors = make_anchors(corpus, [key[:2] for key in numbers], [key[2] for key in numbers])
     decisions = decide_in_parallel(corpus, anchors, [tier for tier in tiers if tier.name in TIERS])
     for tier in tiers:
         if tier.name not in TIERS:
@@ -280,12 +286,12 @@ def _decide_what_is_left(corpus: Corpus, anchors: Sequence[Anchor], decisions: l
 def _rows(
     corpus: Corpus,
     quoted: Sequence[Quotation],
-    numbers: Mapping[tuple[str, str | None], int],
+    numbers: Mapping[Key, int],
     decisions: Sequence[Decision],
 ) -> Iterator[tuple[object, ...]]:
     made: dict[int, tuple[object, ...]] = {}
-    for control_uuid, text, hint in quoted:
-        number = numbers[text, hint]
+    for control_uuid, text, hint, old in quoted:
+        number = numbers[text, hint, old]
         if number not in made:
             made[number] = _row(corpus, decisions[number])
         yield (control_uuid, *made[number])

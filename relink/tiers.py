@@ -79,7 +79,7 @@ class HashTier:
         candidates = [
             candidate_of(corpus, anchor, Alignment(corpus.starts[i], corpus.starts[i + 1], 0)) for i in chunks
         ]
-        decision = decide(self.name, candidates, hint=anchor.hint, documents=anchor.documents)
+        decision = decide(self.name, candidates, hint=anchor.hint, documents=anchor.documents, cited=anchor.cited)
         if decision.outcome != "linked":
             return decision
         if anchor.hint is None:
@@ -142,7 +142,16 @@ def _decide_block(name: str, corpus: Corpus, anchors: Sequence[Anchor]) -> list[
             decisions.append(Decision("unmatched", None, "too_short", ()))
             continue
         candidates = _with_fine_differences(corpus, anchor, search.candidates)
-        decisions.append(decide(name, candidates, hint=anchor.hint, documents=anchor.documents, crowded=search.crowded))
+        decisions.append(
+            decide(
+                name,
+                candidates,
+                hint=anchor.hint,
+                documents=anchor.documents,
+                crowded=search.crowded,
+                cited=anchor.cited,
+            )
+        )
     return decisions
 
 
