@@ -161,7 +161,7 @@ def _search(
             for rank, hit in enumerate(look_up(store, collection, query, laws), 1)
         ]
         stage.candidates_out = len(cited)
-    wordings = _wordings(query, options, retriever, telemetry)
+    wordings = _wordings(query, options, laws, retriever, telemetry)
     request = Request(
         wordings=wordings,
         top_k=options.top_k,
@@ -178,12 +178,14 @@ def _search(
     return Answer(query, collection, sources, telemetry, wordings)
 
 
-def _wordings(query: str, options: SearchOptions, retriever: Retriever, telemetry: Telemetry) -> tuple[Wording, ...]:
+def _wordings(
+    query: str, options: SearchOptions, laws: LawTable, retriever: Retriever, telemetry: Telemetry
+) -> tuple[Wording, ...]:
     """Return what is searched: the question itself first, then the table's wording of it, then those of a model."""
     if options.mode != "hybrid":
         return (Wording(query),)
     found = [Wording(query)]
-    if (reworded := expand(query)) is not None:
+    if (reworded := expand(query, laws)) is not None:
         found.append(Wording(reworded, "table"))
     if options.understand is not None:
         with telemetry.stage("understanding", len(found), may_fail=True) as stage:

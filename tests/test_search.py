@@ -1,5 +1,6 @@
 """Search: a cited norm comes first, both legs are fused by rank, and lay words meet the words of statutes."""
 
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from backends.vectors.edge import EdgeStore
 from backends.vectors.store import Hit, VectorStore
 from ingest.manifest import read_manifest
 from ingest.reingest import reingest
+from normalize.analyzer import words
 from normalize.errors import GateError, UsageError
 from normalize.laws import LawTable
 from retrieve.answer import response, source_line
@@ -22,7 +24,9 @@ from retrieve.retest import read_retest, run_retest
 from retrieve.search import SearchOptions, search
 
 LAWS = LawTable.builtin()
-EXAMPLES = Path(__file__).parent.parent / "examples"
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+RETRIEVE = ROOT / "retrieve"
 REAL = """root: {root}
 documents:
   - path: gii-xml/agg_2024-12.xml
@@ -89,7 +93,40 @@ def test_expansion_adds_and_never_replaces() -> None:
     question = "Wie lange muss ich Fahrtdaten löschen?"
     expanded = expand(question)
     assert expanded is not None and expanded.startswith(question) and "Frist" in expanded
-    assert expand("Radbeauftragter") is None
+    assert expand("Fahrtdaten") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "added"),
+    [
+        ("Darf mein Chef das?", "zulässig Arbeitgeber"),
+        ("Was sagt das BDSG?", "Bundesdatenschutzgesetz"),
+        ("Was sagt das Bundesdatenschutzgesetz?", "BDSG"),
+        ("Was sagt die Datenschutz-Grundverordnung?", "DSGVO"),
+        ("Wann gilt KI als riskant?", "künstliche Intelligenz"),
+        ("Was ist künstliche Intelligenz?", "KI"),
+        ("Wer ist Brandschutzbeauftragter?", "benennen bestellen"),
+        ("Beauftragte", None),  # the end of a word is no whole word
+        ("Wer ist auf dem Weg?", None),  # no law, though one is called WEG
+        ("Was weiß ki?", None),  # an abbreviation counts as it is written
+        ("Ist das zulässig, Arbeitgeber?", None),
+        ("Mein Chef ist Arbeitgeber", None),  # it says already what would be added
+    ],
+)
+def test_what_is_added(question: str, added: str | None) -> None:
+    assert expand(question, LAWS) == (f"{question} {added}" if added else None)
+
+
+def test_the_table_says_something_in_every_row() -> None:
+    """Each row is found by its own left side, and adds what is not there."""
+    table = tomllib.loads((RETRIEVE / "synonyms.toml").read_text("utf-8"))
+    for left, right in table["words"].items():
+        said = f"Musterling{left[1:]}" if left.startswith("-") else left
+        assert right and all(set(words(text)) - set(words(said)) for text in right), left
+        assert all(text in (expand(f"X {said}") or "") for text in right), left
+    for short, long in table["abbreviations"].items():
+        assert long in (expand(f"X {short}") or ""), short
+        assert short in (expand(f"X {long}") or "").split(), long
 
 
 @pytest.fixture(scope="module")

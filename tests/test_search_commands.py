@@ -17,7 +17,7 @@ from tests.test_cli import Done
 from tests.test_relink_llm import Model, say
 from tests.vectors_points import uuid_of
 
-QUESTION = "Wie viel Urlaub habe ich?"
+QUESTION = "Wann habe ich Ferien?"
 GOOD = {"rewriting": "Erholungsurlaub der Beschäftigten", "expansion": ["Dauer der Ferien"], "hyde": "Urlaub gibt es."}
 TEXTS = ["Jeder Arbeitnehmer hat Anspruch auf bezahlten Erholungsurlaub.", "Die Katze ist zu füttern."]
 Call = Callable[..., Done]
