@@ -29,13 +29,17 @@ _LANGUAGES: tuple[Language, Language] = ("de", "en")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is looked for: the question in its wordings (the original first, always sent), how many, and how."""
+    """What is looked for: the question in its wordings (the original first, always sent), how many, and how.
+
+    `has_cited` says that the norms a question cites are found already: then even both legs may fail.
+    """
 
     wordings: tuple[Wording, ...]
     top_k: int
     mode: Mode = "hybrid"
     asks_for_controls: bool = False
     graph: bool = False
+    has_cited: bool = False
 
 
 def build_pool(
@@ -55,11 +59,12 @@ def build_pool(
     if about.metadata.get(CURRENT_VERSIONS):
         limit *= 2  # the old points of a re-ingest are still there and are dropped afterwards
     vectors: list[Floats] = []
-    with telemetry.stage("embedding", may_fail=about.analyzer == VERSION and request.mode == "hybrid"):
+    terms_serve = about.analyzer == VERSION and request.mode == "hybrid"
+    with telemetry.stage("embedding", may_fail=terms_serve or request.has_cited):
         vectors = list(embedder.embed([wording.text for wording in request.wordings]))
     pool: list[Candidate] = []
     if request.mode == "semantic":
-        with telemetry.stage("dense") as stage:
+        with telemetry.stage("dense", may_fail=request.has_cited) as stage:
             pool = [
                 Candidate(hit, max(hit.score, 0.0), "dense", {"dense": rank})
                 for vector in vectors[:1]
@@ -67,12 +72,14 @@ def build_pool(
             ]
             stage.candidates_out = len(pool)
         return pool
-    with telemetry.stage("hybrid") as stage:
+    lists: Mapping[str, list[Hit]] = {}
+    with telemetry.stage("hybrid", may_fail=request.has_cited) as stage:
         lists = _lists(store, about, vectors, request.wordings, limit, telemetry)
         best = max(len(lists), 1) / (constants.rrf_k + 1)
         fused = fuse(lists, k=constants.rrf_k)
         pool = numbered([Candidate(f.hit, f.score / best, "hybrid", f.ranks) for f in fused], "hybrid")
         stage.candidates_out = len(pool)
+    best = max(len(lists), 1) / (constants.rrf_k + 1)
 
     def added(name: str, hits: Sequence[Hit]) -> list[Candidate]:
         return [
@@ -81,9 +88,10 @@ def build_pool(
         ]
 
     with telemetry.stage("binding", len(pool), may_fail=True) as stage:
+        most, known = constants.binding_limit, _binding_law(lists, constants.binding_limit)
         where = Where(must={"source_class": [BINDING]})
-        found = _lists(store, about, vectors[:1], request.wordings[:1], constants.binding_limit, telemetry, where=where)
-        hits = [one.hit for one in fuse(found, k=constants.rrf_k)][: constants.binding_limit]
+        found = _lists(store, about, vectors[:1], request.wordings[:1], most, telemetry, where=where, known=known)
+        hits = [one.hit for one in fuse(found, k=constants.rrf_k)][:most]
         pool = merge(pool, added("binding", hits))
         stage.candidates_out = len(pool)
     if request.asks_for_controls and vectors and retriever.control_classes:
@@ -113,6 +121,23 @@ def _controls(store: VectorStore, about: Collection, vector: Floats, retriever: 
     return sorted(found.values(), key=lambda hit: (-hit.score, str(hit.id)))[:depth]
 
 
+def _binding_law(lists: Mapping[str, Sequence[Hit]], most: int) -> dict[str, list[Hit]]:
+    """Return what a search among binding law would find, of the lists that tell: those with so much binding law.
+
+    Their first hits of binding law are the first among binding law, so the store need not compare every vector again.
+    """
+    found = {}
+    for name, hits in lists.items():
+        binding = [hit for hit in hits if BINDING in _values(hit.payload.get("source_class"))]
+        if len(binding) >= most:
+            found[name] = binding[:most]
+    return found
+
+
+def _values(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else [value]
+
+
 def _lists(
     store: VectorStore,
     about: Collection,
@@ -122,17 +147,21 @@ def _lists(
     telemetry: Telemetry,
     *,
     where: Where | None = None,
+    known: Mapping[str, list[Hit]] | None = None,
 ) -> Mapping[str, list[Hit]]:
     """Return the ranked lists of both legs for every wording, by the name of the list (`Wording.list_name`).
 
-    One leg carries on without the other. Raises StoreError if there was one to ask and none answered.
+    The store is asked for those that are not `known`. One leg carries on without the other. Raises StoreError if there
+    was one to ask and none answered.
     """
+    known = known or {}
     lists: dict[str, list[Hit]] = {}
     failures: list[str] = []
     if vectors:
         with telemetry.stage("dense", may_fail=True) as stage:
             for wording, vector in zip(wordings, vectors, strict=True):
-                lists[wording.list_name("dense")] = store.query_dense(about.name, vector, limit, where)
+                name = wording.list_name("dense")
+                lists[name] = known.get(name) or store.query_dense(about.name, vector, limit, where)
             stage.candidates_out = len({hit.id for hits in lists.values() for hit in hits})
         failures += [stage.degraded] if stage.degraded else []
     if about.layout.sparse is not None:
@@ -141,8 +170,9 @@ def _lists(
             found: dict[str, list[Hit]] = {}
             for wording in wordings:
                 terms = _terms(wording.text)
+                name = wording.list_name("bm25")
                 if wording.by_terms and terms.indices:
-                    found[wording.list_name("bm25")] = store.query_sparse(about.name, terms, limit, where)
+                    found[name] = known.get(name) or store.query_sparse(about.name, terms, limit, where)
             lists |= found
             stage.candidates_out = len({hit.id for hits in found.values() for hit in hits})
         failures += [stage.degraded] if stage.degraded else []

@@ -18,13 +18,15 @@ from backends.vectors.store import (
     Point,
     SparseVector,
     VectorStore,
+    Where,
 )
-from normalize.analyzer import VERSION, sparse_document
+from normalize.analyzer import VERSION, sparse_document, sparse_query
 from normalize.errors import UsageError
 from normalize.laws import LawTable
 from retrieve.candidates import Candidate, merge, score
 from retrieve.config import load_retriever
 from retrieve.cross_encoder import rerank
+from retrieve.fusion import fuse
 from retrieve.graph import bonuses
 from retrieve.intent import asks_for_controls
 from retrieve.rank import by_authority, varied_controls, with_binding_law
@@ -88,6 +90,24 @@ def test_binding_law_is_among_the_sources_even_where_guidance_fills_both_legs(st
     found = labels(store, top_k=5)
     assert [label.split()[0][:9] for label in found[:4]] == ["LEITFADEN"] * 4
     assert found[4] in ("SCHUTZG § 100", "SCHUTZG § 102")
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 9], ids=lambda every: f"one in {every} binds")
+def test_the_best_binding_law_is_that_of_a_search_among_binding_law(tmp_path: Path, every: int) -> None:
+    kinds = ["binding_law" if n % every == 0 else "guidance" for n in range(60)]
+    texts = [f"Passwörter müssen{' lang sein' * (n % 4)} und {n % 7} Zeichen haben." for n in range(60)]  # with ties
+    where = Where(must={"source_class": ["binding_law"]})
+    with EdgeStore(tmp_path, 5.0) as edge:
+        edge.create("pool", Layout(dimension=256), {}, {"embedder": EMBEDDER.model, ANALYZER: VERSION})
+        edge.upsert("pool", [point(n, payload(n, texts[n], kinds[n], "K")) for n in range(60)])
+        found = search(edge, "pool", EMBEDDER, QUESTION, LAWS, SearchOptions(60), DEFAULT)
+        dense = edge.query_dense("pool", EMBEDDER.embed([QUESTION])[0], 5, where)
+        bm25 = edge.query_sparse("pool", SparseVector(*sparse_query(QUESTION)), 5, where)
+    expected = [fused.hit.id for fused in fuse({"dense": dense, "bm25": bm25})][:5]
+    binding = {
+        source.ranks["binding"]: source.candidate.hit.id for source in found.sources if "binding" in source.ranks
+    }
+    assert {rank: expected[rank - 1] for rank in binding} == binding and 1 in binding
 
 
 def test_controls_come_in_only_if_the_question_asks_for_them(store: VectorStore) -> None:
