@@ -89,7 +89,8 @@ def relink(
             if chat is not None:
                 stack.callback(chat.close)
                 more.append(LlmTier(chat, neighbours, max_requests, printed.print_estimate))
-        report = relink_controls(tables, read_chunks(store, names, current), options, more).as_dict()
+        index = settings.home / "cache" / "relink-index"
+        report = relink_controls(tables, read_chunks(store, names, current), options, more, index).as_dict()
     print_json(report) if as_json else printed.print_relinked(report, dry_run=dry_run)
 
 
