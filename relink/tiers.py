@@ -39,9 +39,10 @@ class Tier(Protocol):
 
 def candidate_of(corpus: Corpus, anchor: Anchor, found: Alignment) -> Candidate:
     """Return the candidate of an alignment: the chunks it lies in and their citation down to the Absatz."""
-    first, last = corpus.chunk_at(found.start), corpus.chunk_at(found.end - 1)
-    places = {corpus.chunks[i].place for i in range(first, last + 1)}
+    first = corpus.chunk_at(found.start)
+    last = first if found.end <= corpus.starts[first + 1] else corpus.chunk_at(found.end - 1)
     place = corpus.chunks[first].place
+    places = {place} if first == last else {corpus.chunks[i].place for i in range(first, last + 1)}
     if len(places) > 1:
         same_norm = len({(p[0], p[1], p[3]) for p in places}) == 1
         place = (place[0], place[1] if same_norm else None, None, place[3])
@@ -114,15 +115,16 @@ class _Search:
 
     anchor: Anchor
     candidates: list[Candidate]
+    best: Candidate | None = None
     crowded: bool = False
 
-    @property
-    def best(self) -> Candidate | None:
-        return min(self.candidates, key=lambda candidate: candidate.edits, default=None)
+    def add(self, candidate: Candidate) -> None:
+        self.candidates.append(candidate)
+        if self.best is None or candidate.edits < self.best.edits:
+            self.best = candidate
 
     def is_weak(self) -> bool:
-        best = self.best
-        return best is None or best.similarity < _WEAK_SIMILARITY
+        return self.best is None or self.best.similarity < _WEAK_SIMILARITY
 
 
 def _decide_block(name: str, corpus: Corpus, anchors: Sequence[Anchor]) -> list[Decision]:
@@ -200,7 +202,7 @@ def _verify(corpus: Corpus, search: _Search, votes: Votes, budget: int, *, every
         if found is None:
             continue
         candidate = candidate_of(corpus, anchor, found)
-        search.candidates.append(candidate)
+        search.add(candidate)
         exact += candidate.edits == 0
         if best < 0 or candidate.edits < best:
             best = candidate.edits
