@@ -49,8 +49,8 @@ UnderstandParts = Annotated[
     typer.Option(
         "--understand",
         help="Let the language model of FUNDSTELLE_LLM_URL and FUNDSTELLE_LLM_MODEL word the question anew, beside the "
-        "original: rewriting, expansion (paraphrases), hyde (a passage that might answer it), a comma between them, or "
-        "none (default: setting understand, FUNDSTELLE_UNDERSTAND).",
+        "original (mode hybrid): rewriting, expansion (paraphrases), hyde (a passage that might answer it), a comma "
+        "between them, or none (default: setting understand, FUNDSTELLE_UNDERSTAND).",
     ),
 ]
 UnderstandTimeout = Annotated[
@@ -130,7 +130,7 @@ def _searching(
 @app.command()
 def search(
     context: typer.Context,
-    question: Annotated[str, typer.Argument(help="The question, in German.")],
+    question: Annotated[str, typer.Argument(help="The question, in German or English.")],
     collection: Where = None,
     limit: Annotated[int, typer.Option("--limit", "-k", min=1, max=200, help="How many sources.")] = 5,
     mode: ModeOption = "hybrid",

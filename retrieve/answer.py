@@ -27,6 +27,12 @@ def article(payload: Mapping[str, Any]) -> Any:
     return payload.get("article") or payload.get("section")
 
 
+def place_of(payload: Mapping[str, Any]) -> int:
+    """Return a chunk's place in its document; 0 where an older pipeline wrote none, or something else."""
+    place = payload.get("chunk_index")
+    return place if isinstance(place, int) else 0
+
+
 def response(payload: Mapping[str, Any], score: float) -> dict[str, Any]:
     """Return the response fields of the contract's §7.1 for one hit.
 

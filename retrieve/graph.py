@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from backends.vectors.store import Hit, PointId, VectorStore, Where
 from normalize.edges import bare_article, norm_key, split_key
+from retrieve.answer import place_of
 from retrieve.candidates import Candidate
 
 _MOST_RECORDS = 500
@@ -42,7 +43,7 @@ def cited_by(
                 by_key[key].append(Hit(record.id, 0.0, record.payload))
     reached: list[tuple[Hit, Candidate]] = []
     for key, seed in cited.items():
-        for hit in sorted(by_key[key], key=lambda hit: int(hit.payload.get("chunk_index") or 0)):
+        for hit in sorted(by_key[key], key=lambda hit: place_of(hit.payload)):
             if hit.id not in ids:
                 ids.add(hit.id)
                 reached.append((hit, seed))
@@ -97,7 +98,7 @@ def _edges(pool: Sequence[Candidate]) -> dict[PointId, dict[PointId, str]]:
             cited[name].append(here)
         if payload.get("document_id") and payload.get("article"):
             articles[(*_version(payload), payload["article"], payload.get("is_recital"))].append(here)
-        if payload.get("document_id") and payload.get("chunk_index") is not None:
+        if payload.get("document_id") and isinstance(payload.get("chunk_index"), int):
             places[(*_version(payload), payload["chunk_index"])] = here
 
     def join(one: PointId, other: PointId, kind: str, back: str) -> None:

@@ -13,6 +13,7 @@ from normalize.citation import UNKNOWN
 from normalize.citing import Target, find
 from normalize.laws import LawTable
 from normalize.units import Path, read_path
+from retrieve.answer import place_of
 
 _MOST = 10
 _MOST_OF_A_NORM = 5000
@@ -61,11 +62,17 @@ def _of_norm(store: VectorStore, collection: str, must: Mapping[str, list[Scalar
     """Return the points of a norm that have the wanted place, best first; all of them if none says that it has it."""
     fields = ["chunk_index", "sub", "units"]
     records = list(islice(store.scroll(collection, Where(must=must), payload=fields), _MOST_OF_A_NORM))
-    records.sort(key=lambda record: int(record.payload.get("chunk_index") or 0))
+    records.sort(key=lambda record: place_of(record.payload))
     if wanted:
         fits = [(fit, record) for record in records if (fit := _fit(record.payload, wanted)) is not None]
         records = [record for _, record in sorted(fits, key=lambda pair: pair[0])] or records
     return [record.id for record in records]
+
+
+def _sub_path(holder: object) -> Path:
+    """The path that a chunk or a unit of one says it is, or the empty one."""
+    sub = holder.get("sub") if isinstance(holder, Mapping) else None
+    return (read_path(sub) or ()) if isinstance(sub, str) else ()
 
 
 def _fit(payload: Mapping[str, Any], wanted: Path) -> _Fit | None:
@@ -74,8 +81,9 @@ def _fit(payload: Mapping[str, Any], wanted: Path) -> _Fit | None:
     Best first: the chunk has the whole place, is (a part of) it, has or is what only the steps between tell from it
     ("Nr. 3" for "Satz 1 Nr. 3"), is a unit of it, has or is what the place is a unit of (the finer the better).
     """
-    whole = [path for unit in payload.get("units") or () if (path := read_path(unit["sub"]))]
-    around = read_path(payload.get("sub")) or ()
+    units = payload.get("units")
+    whole = [path for unit in (units if isinstance(units, list) else ()) if (path := _sub_path(unit))]
+    around = _sub_path(payload)
     if wanted in whole:
         return 0, 0
     if around == wanted:

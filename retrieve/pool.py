@@ -73,13 +73,13 @@ def build_pool(
             stage.candidates_out = len(pool)
         return pool
     lists: Mapping[str, list[Hit]] = {}
+    best = 1 / (constants.rrf_k + 1)
     with telemetry.stage("hybrid", may_fail=request.has_cited) as stage:
         lists = _lists(store, about, vectors, request.wordings, limit, telemetry)
-        best = max(len(lists), 1) / (constants.rrf_k + 1)
+        best *= max(len(lists), 1)
         fused = fuse(lists, k=constants.rrf_k)
         pool = numbered([Candidate(f.hit, f.score / best, "hybrid", f.ranks) for f in fused], "hybrid")
         stage.candidates_out = len(pool)
-    best = max(len(lists), 1) / (constants.rrf_k + 1)
 
     def added(name: str, hits: Sequence[Hit]) -> list[Candidate]:
         return [

@@ -168,6 +168,7 @@ def _search(
         mode=options.mode,
         asks_for_controls=asks_for_controls(query, retriever),
         graph=options.graph,
+        has_cited=bool(cited),
     )
     pool = build_pool(store, about, embedder, request, retriever, telemetry)
     ranked = _rank(pool, query, request, options, retriever, telemetry)

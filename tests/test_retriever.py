@@ -159,6 +159,29 @@ def test_the_dense_leg_alone_has_no_fall_back(store: VectorStore) -> None:
         search(store, "pool", BrokenEmbedder(256), QUESTION, LAWS, SearchOptions(3, mode="semantic"), DEFAULT)
 
 
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_a_cited_norm_is_answered_with_even_if_both_legs_fail(tmp_path: Path, mode: str) -> None:
+    """No vectors for the question, and the BM25 terms are another analyzer's."""
+    with EdgeStore(tmp_path / "home", 5.0) as edge:
+        edge.create("pool", Layout(dimension=256), {}, {"embedder": EMBEDDER.model})
+        edge.upsert("pool", [point(1, BINDING), point(2, CITED)])
+        options = SearchOptions(3, mode=mode, graph=True)  # type: ignore[arg-type]
+        found = search(edge, "pool", BrokenEmbedder(256), "Was sagt § 102 SCHUTZG?", LAWS, options, DEFAULT)
+        assert [source.source for source in found.sources] == ["SCHUTZG § 102"]
+        assert any("Ollama does not answer" in fault for fault in found.telemetry.degraded)
+
+
+def test_what_an_older_pipeline_wrote_ends_no_look_up(tmp_path: Path) -> None:
+    odd = [{"units": "x"}, {"units": ["Satz 1"]}, {"units": [{"sub": 3}]}, {"sub": 4}, {"chunk_index": "12a"}]
+    with EdgeStore(tmp_path / "home", 5.0) as edge:
+        edge.create("pool", Layout(dimension=256), {}, {"embedder": EMBEDDER.model, ANALYZER: VERSION})
+        points = [point(n, payload(7, f"Text {n}", "binding_law", "BDSG", **more)) for n, more in enumerate(odd)]
+        edge.upsert("pool", points)
+        found = search(edge, "pool", EMBEDDER, "Was sagt § 7 Satz 2 BDSG?", LAWS, SearchOptions(9), DEFAULT)
+        assert len(found.sources) == len(odd) and not found.telemetry.degraded
+        assert {source.candidate.stage for source in found.sources} == {"citation"}
+
+
 def test_semantic_mode_scores_by_the_cosine(store: VectorStore) -> None:
     found = search(store, "pool", EMBEDDER, QUESTION, LAWS, SearchOptions(3, mode="semantic"), DEFAULT)
     best = found.sources[0]
