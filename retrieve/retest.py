@@ -4,6 +4,8 @@
       - question: Ab wann braucht man einen Datenschutzbeauftragten?
         any_of: [BDSG § 38 Abs. 1, Art. 37 DSGVO]   # or all_of
         k: 5                                        # rank at which it must be there; default 5
+        kind: professional                          # how it is asked, for benchmarks; not needed
+        split: test                                 # tune or test, for benchmarks; not needed
 
 A Fundstelle is met by a chunk of that norm: "BDSG § 38" by each of its Absätze, "BDSG § 38 Abs. 1 Satz 2" by the chunk
 that holds it or is part of it.
@@ -12,7 +14,7 @@ that holds it or is part of it.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -36,6 +38,8 @@ class _Question(BaseModel):
     all_of: tuple[str, ...] = ()
     k: int = Field(default=DEFAULT_RANK, ge=1, le=200)
     note: str | None = None
+    kind: Literal["lay", "professional", "citation"] | None = None
+    split: Literal["tune", "test"] | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -59,6 +63,8 @@ class Question:
     expected: tuple[Citation, ...]
     every: bool
     k: int
+    kind: str | None = None
+    split: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +134,9 @@ def read_retest(path: Path, laws: LawTable) -> Retest:
                 expected.append(parse(text, laws))
             except CitationError as error:
                 raise UsageError(f"Retest file {path}, question {number}: {error}") from None
-        questions.append(Question(entry.question, tuple(expected), bool(entry.all_of), entry.k))
+        questions.append(
+            Question(entry.question, tuple(expected), bool(entry.all_of), entry.k, entry.kind, entry.split)
+        )
     return Retest(path, read.collection, tuple(questions))
 
 
