@@ -48,7 +48,7 @@ class Anchor:
         return max(range(len(self.pieces)), key=lambda i: len(self.pieces[i]))
 
 
-def _strip_labels(text: str) -> tuple[str, str]:
+def without_labels(text: str) -> tuple[str, str]:
     """Return the label of a norm in front (or "") and the text without labels."""
     label = ""
     rest = text
@@ -70,7 +70,7 @@ def make_anchors(
     pieces: list[str] = []
     counts: list[int] = []
     for text, _hint in quotations:
-        label, rest = _strip_labels(text)
+        label, rest = without_labels(text)
         parts = ELLIPSIS.split(rest) if "…" in rest or ".." in rest or ". ." in rest else [rest]
         labels.append(label)
         pieces += parts

@@ -20,6 +20,8 @@ TWIN_EDITS = 8
 """Letters in which two places may differ and still be near twins."""
 AMENDED_MARGIN = 3
 AMENDED_MARGIN_SHARE = 0.75
+NEAR_TWIN = "near_twin"
+"""Reason of a quotation whose text differs from it, or from another text, only in what turns the rule."""
 MOVED = "moved"
 """Reason of a quotation whose words stand elsewhere than an older citation, which names its law, says."""
 MOST_LOST = 30
@@ -44,7 +46,8 @@ class Candidate:
 
     `place` has no article where the text runs over several; `letters` is the length of the quotation, `wording` the
     skeleton of the text; `labelled` says that the text itself has the label in front of the quotation; `fine` counts
-    letters that are one in the skeleton but not as written ("Buchstabe i"/"Buchstabe j").
+    letters that are one in the skeleton but not as written ("Buchstabe i"/"Buchstabe j"); `key` says that a number, a
+    negation or a party is another one.
     """
 
     place: Place
@@ -56,6 +59,7 @@ class Candidate:
     wording: str
     labelled: bool = False
     fine: int = 0
+    key: bool = False
 
     @property
     def edits(self) -> int:
@@ -70,9 +74,10 @@ class Candidate:
     @property
     def level(self) -> Level:
         """The tier of ALIGN.md (T0 exact, T1 noise, T2 amended)."""
-        if self.edits == 0:
+        if self.edits == 0 and not self.key:
             return Level.EXACT
-        if self.similarity >= NOISE_SIMILARITY and self.found.block <= NOISE_BLOCK and not self.found.digits:
+        clean = self.found.block <= NOISE_BLOCK and not self.found.digits and not self.key
+        if clean and self.similarity >= NOISE_SIMILARITY:
             return Level.NOISE
         return Level.AMENDED if self.similarity >= AMENDED_SIMILARITY else Level.NONE
 
@@ -105,8 +110,8 @@ class Decision:
         return self.candidates[0].similarity - rival
 
 
-def _rank(candidate: Candidate) -> tuple[int, bool, int, int]:
-    return (candidate.edits, not candidate.labelled, candidate.fine, candidate.found.start)
+def _rank(candidate: Candidate) -> tuple[int, bool, bool, int, int]:
+    return (candidate.edits, not candidate.labelled, candidate.key, candidate.fine, candidate.found.start)
 
 
 def _best_of_places(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -146,7 +151,7 @@ def _rivals(ranked: Sequence[Candidate]) -> list[Candidate]:
     return [
         rival
         for rival in ranked[1:]
-        if rival.edits == 0 and rival.labelled == first.labelled and rival.fine == first.fine
+        if (rival.edits, rival.labelled, rival.key, rival.fine) == (0, first.labelled, first.key, first.fine)
     ]
 
 
@@ -174,6 +179,13 @@ def _is_worse(first: Candidate, rival: Candidate) -> bool:
     return behind >= max(2, first.edits / 3)
 
 
+def _are_twins(first: Candidate, rival: Candidate) -> bool:
+    """Return whether two places that a quotation does not tell apart differ in a few letters: not the same words."""
+    if first.wording == rival.wording:
+        return first.fine > 0 or first.key
+    return Levenshtein.distance(first.wording, rival.wording, score_cutoff=TWIN_EDITS) <= TWIN_EDITS
+
+
 def _is_whole_at(candidate: Candidate, positions: Sequence[int]) -> bool:
     """Return whether the quotation is undamaged around some letters of a candidate's text."""
     changes = candidate.found.changes
@@ -197,13 +209,16 @@ def _link(tier: str, ranked: Sequence[Candidate], worst: Level, crowded: bool, c
     first = ranked[0]
     reason: str | None = None
     if crowded or rivals:
-        reason = "several_places"
+        twins = not crowded and all(_are_twins(first, rival) for rival in rivals)
+        reason = NEAR_TWIN if twins else "several_places"
+    elif first.key and first.edits == 0:
+        reason = NEAR_TWIN
     elif first.place[1] is None:
         reason = "several_articles"
     elif cited is not None and cited.documents and not cited.agrees(first.document, first.place):
         reason = MOVED
     elif first.level > worst:
-        reason = "amended_without_regulation"
+        reason = NEAR_TWIN if first.key else "amended_without_regulation"
     elif first.level is Level.AMENDED and first.found.lost > MOST_LOST:
         reason = "part_not_found"
     return Decision("ambiguous" if reason else "linked", None if reason else tier, reason, tuple(ranked))

@@ -11,11 +11,10 @@ from relink.anchors import MIN_LETTERS, Anchor
 from relink.corpus import Corpus
 from relink.decision import AMENDED_SIMILARITY, Candidate, Decision, decide
 from relink.measure import FAR, MANY_PLACES, WEAK_PLACES
-from relink.skeleton import written_letters
 from relink.vote import MOST_PLACES, Query, Votes, vote
+from relink.written import as_written
 
 _BLOCK_ANCHORS = 2048
-_MOST_TWINS = 6
 UNCONFIRMED = "whole_chunk_unconfirmed"
 """Reason of a quotation that is a whole chunk, but may stand elsewhere too."""
 _SPILL_SAVES = 0.7
@@ -143,7 +142,7 @@ def _decide_block(name: str, corpus: Corpus, anchors: Sequence[Anchor]) -> list[
         if anchor.letters < MIN_LETTERS:
             decisions.append(Decision("unmatched", None, "too_short", ()))
             continue
-        candidates = _with_fine_differences(corpus, anchor, search.candidates)
+        candidates = as_written(corpus, anchor, search.candidates)
         decisions.append(
             decide(
                 name,
@@ -242,30 +241,6 @@ def _within_chunks(corpus: Corpus, piece: str, found: Alignment, limit: int) -> 
             found = inside
             first, last = corpus.chunk_at(found.start), corpus.chunk_at(found.end - 1)
     return found
-
-
-def _with_fine_differences(corpus: Corpus, anchor: Anchor, candidates: list[Candidate]) -> list[Candidate]:
-    """Count, where several places agree word for word, the letters that the skeleton folds into one."""
-    exact = {c.place for c in candidates if c.edits == 0 and (not anchor.documents or c.document in anchor.documents)}
-    if not 1 < len(exact) <= _MOST_TWINS or len(anchor.pieces) > 1:
-        return candidates
-    written = written_letters(anchor.text)[-anchor.letters :]
-    counted = []
-    for candidate in candidates:
-        if candidate.edits == 0:
-            theirs = _letters_as_written(corpus, candidate)
-            fine = sum(1 for a, b in zip(written, theirs, strict=False) if a != b)
-            candidate = replace(candidate, fine=fine)
-        counted.append(candidate)
-    return counted
-
-
-def _letters_as_written(corpus: Corpus, candidate: Candidate) -> str:
-    first = corpus.chunk_at(candidate.found.start)
-    last = corpus.chunk_at(candidate.found.end - 1)
-    letters = "".join(written_letters(corpus.chunks[i].chunk_text) for i in range(first, last + 1))
-    offset = candidate.found.start - corpus.starts[first]
-    return letters[offset : offset + candidate.found.end - candidate.found.start]
 
 
 def _same_place(one: Decision, other: Decision) -> bool:

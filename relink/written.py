@@ -1,0 +1,70 @@
+"""A closer look at candidates: the words and numbers as they are written, beyond the letters that they fold to."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from relink.anchors import ELLIPSIS, Anchor, without_labels
+from relink.corpus import Corpus
+from relink.decision import Candidate, Level
+from relink.skeleton import written_letters
+from relink.spans import span_of
+from relink.twins import key_difference, same_numbers
+
+_MOST_TWINS = 6
+_BEHIND = 2
+"""Edits behind the best within which a candidate is looked at: one that is further behind is out anyway."""
+
+
+def as_written(corpus: Corpus, anchor: Anchor, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates, with what tells near twins apart noted on those that may be linked.
+
+    `fine` counts, where several places agree word for word, the letters that the skeleton folds into one; `key` says
+    that a number, a negation or a party is another one.
+    """
+    fine = _with_fine_differences(corpus, anchor, candidates)
+    best = min((candidate.edits for candidate in fine), default=0)
+    looked_at = 0
+    noted: list[Candidate] = []
+    for candidate in fine:
+        near = candidate.edits <= best + _BEHIND and candidate.level <= Level.NOISE
+        if near and looked_at < _MOST_TWINS:
+            looked_at += 1
+            if _key_differs(corpus, anchor, candidate):
+                candidate = replace(candidate, key=True)
+        noted.append(candidate)
+    return noted
+
+
+def _key_differs(corpus: Corpus, anchor: Anchor, candidate: Candidate) -> bool:
+    texts = [corpus.chunks[i].chunk_text for i in range(candidate.first_chunk, candidate.last_chunk + 1)]
+    if candidate.edits == 0 and any(same_numbers(anchor.text, text) for text in texts):
+        return False
+    span = span_of(corpus, candidate)
+    if len(texts) == 1:
+        texts = [texts[0][span.start : span.end]]
+    else:
+        texts = [texts[0][span.start :], *texts[1:-1], texts[-1][: span.end]]
+    rest = without_labels(anchor.text)[1]
+    return key_difference(ELLIPSIS.sub(" ", rest), "\n".join(texts), with_gaps=len(anchor.pieces) > 1)
+
+
+def _with_fine_differences(corpus: Corpus, anchor: Anchor, candidates: Sequence[Candidate]) -> list[Candidate]:
+    exact = {c.place for c in candidates if c.edits == 0 and (not anchor.documents or c.document in anchor.documents)}
+    if not 1 < len(exact) <= _MOST_TWINS or len(anchor.pieces) > 1:
+        return list(candidates)
+    written = written_letters(anchor.text)[-anchor.letters :]
+    counted = []
+    for candidate in candidates:
+        if candidate.edits == 0:
+            theirs = _letters_as_written(corpus, candidate)
+            fine = sum(1 for a, b in zip(written, theirs, strict=False) if a != b)
+            candidate = replace(candidate, fine=fine)
+        counted.append(candidate)
+    return counted
+
+
+def _letters_as_written(corpus: Corpus, candidate: Candidate) -> str:
+    first, last = candidate.first_chunk, candidate.last_chunk
+    letters = "".join(written_letters(corpus.chunks[i].chunk_text) for i in range(first, last + 1))
+    offset = candidate.found.start - corpus.starts[first]
+    return letters[offset : offset + candidate.found.end - candidate.found.start]
