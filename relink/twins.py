@@ -31,24 +31,8 @@ _WORDS = frozenset(
     )
 )
 _LEVELS = ("bund", "land", "staat", "gemeinde", "kreis")
-_PREFIXES = (
-    "",
-    "un",
-    "ver",
-    "ein",
-    "aus",
-    "be",
-    "ent",
-    "an",
-    "ab",
-    "zu",
-    "vor",
-    "nach",
-    "auf",
-    "über",
-    "unter",
-    "nicht",
-)
+_PREFIXES = frozenset(["", *re.findall(r"\w+", "un ver ein aus be ent an ab zu vor nach auf über unter")])
+_LONGEST = 5
 _FEWEST_LETTERS = 4
 
 
@@ -117,21 +101,28 @@ def _numbers_differ(ours: str, theirs: str) -> bool:
 
 def _is_other_word(one: str, other: str) -> bool:
     """Return whether one word in place of another turns the rule, and no slip makes one of the other."""
-    if one == other or fold(one) == fold(other):
+    if one == other:
         return False
-    if len(one) == len(other) == 1:
-        return True
+    turns = len(one) == len(other) == 1 or _are_listed(one, other) or _have_other_heads(one, other)
+    return turns and fold(one) != fold(other)
+
+
+def _are_listed(one: str, other: str) -> bool:
+    """Return whether two words are different ones of the list, or authorities of different levels."""
     stems = _stem(one), _stem(other)
     if all(stem in _WORDS for stem in stems):
         return stems[0] != stems[1]
     levels = [next((level for level in _LEVELS if word.startswith(level)), None) for word in (one, other)]
-    if None not in levels and levels[0] != levels[1]:
-        return True
+    return None not in levels and levels[0] != levels[1]
+
+
+def _have_other_heads(one: str, other: str) -> bool:
+    """Return whether two words are one word with other prefixes ("Einfuhr"/"Ausfuhr", "zulässig"/"unzulässig")."""
+    most = min(len(one), len(other))
+    same = next((i for i in range(most) if one[-1 - i] != other[-1 - i]), most)
     return any(
-        one.startswith(a) and other.startswith(b) and one[len(a) :] == other[len(b) :]
-        for a in _PREFIXES
-        for b in _PREFIXES
-        if a != b and len(one) - len(a) >= _FEWEST_LETTERS
+        one[: len(one) - tail] in _PREFIXES and other[: len(other) - tail] in _PREFIXES
+        for tail in range(same, max(same - _LONGEST, _FEWEST_LETTERS - 1), -1)
     )
 
 

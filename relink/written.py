@@ -1,5 +1,6 @@
 """A closer look at candidates: the words and numbers as they are written, beyond the letters that they fold to."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +12,8 @@ from relink.spans import span_of
 from relink.twins import key_difference, same_numbers
 
 _MOST_TWINS = 6
+# Digits that the skeleton may run together ("1,5" and "15"): without them equal letters are equal numbers.
+_NUMBERS = re.compile(r"\d\W{0,3}\d")
 _BEHIND = 2
 """Edits behind the best within which a candidate is looked at: one that is further behind is out anyway."""
 
@@ -21,15 +24,17 @@ def as_written(corpus: Corpus, anchor: Anchor, candidates: Sequence[Candidate]) 
     `fine` counts, where several places agree word for word, the letters that the skeleton folds into one; `key` says
     that a number, a negation or a party is another one.
     """
-    fine = _with_fine_differences(corpus, anchor, candidates)
-    best = min((candidate.edits for candidate in fine), default=0)
+    best = min((candidate.edits for candidate in candidates), default=0)
+    if best == 0:
+        candidates = _with_fine_differences(corpus, anchor, candidates)
+        if not _NUMBERS.search(anchor.text):
+            return list(candidates)
     looked_at = 0
     noted: list[Candidate] = []
-    for candidate in fine:
-        near = candidate.edits <= best + _BEHIND and candidate.level <= Level.NOISE
-        if near and looked_at < _MOST_TWINS:
+    for candidate in candidates:
+        if candidate.edits <= best + (_BEHIND if best else 0) and looked_at < _MOST_TWINS:
             looked_at += 1
-            if _key_differs(corpus, anchor, candidate):
+            if candidate.level <= Level.NOISE and _key_differs(corpus, anchor, candidate):
                 candidate = replace(candidate, key=True)
         noted.append(candidate)
     return noted
