@@ -2,9 +2,14 @@
 
 A place below the Absatz ("Satz 2", "Nr. 3 lit. a") is looked for among the chunks of its norm: the one that holds it
 comes first, and chunks of the norm that have nothing of it are left out.
+
+The grammar reads written law, where case counts. Where it finds no norm of a known law, a question is read once more:
+as English ("Recital 26 GDPR" is too short to tell), and with words as the law writes them ("art 33 dsgvo").
 """
 
+import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -12,12 +17,18 @@ from backends.vectors.store import Hit, PointId, Scalar, VectorStore, Where
 from normalize.citation import UNKNOWN
 from normalize.citing import Target, find
 from normalize.laws import LawTable
-from normalize.units import Path, read_path
+from normalize.units import NAMED_PARTS, UNIT_WORDS, Path, read_path
 from retrieve.answer import place_of
 
 _MOST = 10
 _MOST_OF_A_NORM = 5000
 """Chunks looked at of one norm; the annexes of some laws have more than a thousand."""
+
+_SHORTEST_NAME = 2
+_NORM_WORDS = (
+    "Paragraph", "Paragraf", "Artikel", "Artikels", "Art", "Erwägungsgrund", "ErwG", "Article", "Recital", "Annex",
+)  # fmt: skip
+_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
 _Fit = tuple[int, int]
 """How a chunk meets a cited place, the better the smaller; see `_fit`."""
@@ -26,14 +37,57 @@ _Fit = tuple[int, int]
 def look_up(store: VectorStore, collection: str, question: str, laws: LawTable) -> list[Hit]:
     """Return the chunks of the norms that the question cites, in the order it cites them."""
     ids: dict[PointId, None] = {}
-    for found in find(question, laws):
-        for target in found.targets:
-            must = _filter(target)
-            if must is not None and len(ids) < _MOST:
-                ids |= dict.fromkeys(_of_norm(store, collection, must, _below_absatz(target)))
+    for target in cited_in(question, laws):
+        must = _filter(target)
+        if must is not None and len(ids) < _MOST:
+            ids |= dict.fromkeys(_of_norm(store, collection, must, _below_absatz(target)))
     wanted = list(ids)[:_MOST]
     payloads = {record.id: record.payload for record in store.retrieve(collection, wanted)} if wanted else {}
     return [Hit(point, 1.0, payloads[point]) for point in wanted if point in payloads]
+
+
+def cited_in(question: str, laws: LawTable) -> list[Target]:
+    """Return the places a question cites, as the first reading has them that finds a norm of a known law.
+
+    Where none does, as the question is read without help: its law may be one that was ingested and is in no table.
+    """
+    first = _targets(question, laws)
+    if any(map(_is_known, first)):
+        return first
+    for text in (question, _as_law_writes(question, laws)):
+        for language in ("en", "de"):
+            reading = _targets(text, laws, language)
+            if any(map(_is_known, reading)):
+                return reading
+    return first
+
+
+def _targets(question: str, laws: LawTable, language: str | None = None) -> list[Target]:
+    return [target for found in find(question, laws, language=language) for target in found.targets]
+
+
+def _is_known(target: Target) -> bool:
+    return target.citation.article is not None and target.citation.regulation_code != UNKNOWN
+
+
+def _as_law_writes(question: str, laws: LawTable) -> str:
+    """Return the question with the names of laws, norms and units in their own case; other words stay as they are."""
+    spellings = _spellings(laws)
+    return _WORD.sub(lambda word: spellings.get(word.group().casefold(), word.group()), question)
+
+
+@lru_cache(maxsize=4)
+def _spellings(laws: LawTable) -> Mapping[str, str]:
+    """How words are written that are names of one word of one law, or of norms and units; units win."""
+    owners: dict[str, set[str]] = {}
+    names: dict[str, str] = {}
+    for law in laws.laws:
+        for name in (law.short, *law.aliases, law.name or ""):
+            if len(name) >= _SHORTEST_NAME and _WORD.fullmatch(name):
+                owners.setdefault(name.casefold(), set()).add(law.code)
+                names.setdefault(name.casefold(), name)
+    units = {word.casefold(): word for word in (*reversed(UNIT_WORDS), *NAMED_PARTS, *_NORM_WORDS) if len(word) > 1}
+    return {key: name for key, name in names.items() if len(owners[key]) == 1} | units
 
 
 def _filter(target: Target) -> dict[str, list[Scalar]] | None:

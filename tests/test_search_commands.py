@@ -4,8 +4,10 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 import cli
 from backends.embedders import HashingEmbedder
@@ -147,6 +149,33 @@ def test_mistakes_are_one_sentence(
         monkeypatch.setenv(variable, value)
     done = run("search", QUESTION, *arguments)
     assert done.code == 2 and says in done.err and len(done.err.splitlines()) == 1
+
+
+def test_the_service_may_use_the_model_too_within_the_same_budget(
+    run: Call, model: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What uvicorn would serve is asked here, while the stores are open."""
+    answers: list[dict[str, Any]] = []
+
+    def served(app: Any, **_: object) -> None:
+        client = TestClient(app)
+        answers.append(client.post("/query", json={"query": QUESTION, "explain": True}).json())
+        with model.held():
+            answers.append(client.post("/query", json={"query": "Was frisst die Katze?", "explain": True}).json())
+            answers.append(client.post("/sdk/v1/rag/search", json={"query": "Hat sie Ferien?"}).json())
+
+    monkeypatch.setattr("uvicorn.run", served)
+    monkeypatch.setenv("FUNDSTELLE_UNDERSTAND", "rewriting,expansion,hyde")
+    monkeypatch.setenv("FUNDSTELLE_UNDERSTAND_TIMEOUT", "0.5")
+    done = run("serve", "--cross-encoder", str(tmp_path / "fehlt"))
+    assert done.code == 0, done.err
+    good, slow, consumer = answers
+    assert [w["name"] for w in good["wordings"]] == ["original", "rewriting", "paraphrase1", "hyde"]
+    assert [fault.split(":")[0] for fault in good["degraded"]] == ["cross-encoder"]
+    for late in (slow, consumer):
+        assert len(late["results"]) == 2
+        assert [fault.split(":")[0] for fault in late["degraded"]] == ["understanding", "cross-encoder"]
+        assert "did not answer" in late["degraded"][0]
 
 
 @pytest.mark.parametrize("command", ["search", "retest", "serve"])
