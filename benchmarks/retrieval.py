@@ -121,7 +121,7 @@ def sources(shared: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the files in the order in which they are taken: newest versions of the corpus, EU acts, then the bulk."""
     corpus = shared / "corpus"
     newest = {path.stem.split("_")[0]: path for path in sorted((corpus / "gii-xml").glob("*.xml"))}
-    for path in [*newest.values(), *sorted((corpus / "eurlex-de").iterdir())]:
+    for path in [*newest.values(), *sorted(p for p in (corpus / "eurlex-de").iterdir() if p.is_file())]:
         yield path.name, path.read_bytes()
     bulk = list(source_files([corpus / "bulk" / "gii-xml-all_2024-10.tar.zst"]))
     random.Random(SEED).shuffle(bulk)
