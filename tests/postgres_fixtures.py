@@ -42,8 +42,15 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Tables]:
-    """The session's embedded server; it holds a migrated database to copy from."""
+    """The session's embedded server; it holds a migrated database to copy from.
+
+    It need not survive a power cut: without fsync a database a test costs little, and shutting down hardly anything.
+    """
     with embedded_home() as folder, open_tables(home=folder) as server:
+        with server.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            for setting in ("fsync", "full_page_writes"):
+                connection.execute(sa.text(f"ALTER SYSTEM SET {setting} = off"))
+            connection.execute(sa.select(sa.func.pg_reload_conf()))
         with open_tables(home=Path("unused"), database_url=_create(server, _TEMPLATE)) as migrated:
             upgrade(migrated)
         yield server
