@@ -60,8 +60,10 @@ def build_pool(
         limit *= 2  # the old points of a re-ingest are still there and are dropped afterwards
     vectors: list[Floats] = []
     terms_serve = about.analyzer == VERSION and request.mode == "hybrid"
-    with telemetry.stage("embedding", may_fail=terms_serve or request.has_cited):
+    with telemetry.stage("embedding", len(request.wordings), may_fail=terms_serve or request.has_cited) as stage:
+        stage.candidates_out = 0
         vectors = list(embedder.embed([wording.text for wording in request.wordings]))
+        stage.candidates_out = len(vectors)
     pool: list[Candidate] = []
     if request.mode == "semantic":
         with telemetry.stage("dense", may_fail=request.has_cited) as stage:
