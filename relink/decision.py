@@ -233,29 +233,34 @@ def decide(
     crowded: bool = False,
     cited: Cited | None = None,
 ) -> Decision:
-    """Decide on the candidates that a tier found.
+    """Decide on the candidates that a tier found in all that is ingested.
 
-    `documents` are those that `hint` may mean; `crowded` says that more places of the same quality were not looked at;
-    `cited` is what an older citation says: it breaks ties, and what stands elsewhere now goes to the review.
+    A hint whose law is not ingested, or does not hold the text, sends the quotation to the review even where nothing
+    was found. `documents` are those that `hint` may mean; `crowded` says that more places of the same quality were not
+    looked at; `cited` is what an older citation says: it breaks ties, and what stands elsewhere now goes to the review.
     """
     ranked = [c for c in _best_of_places(candidates) if c.level < Level.NONE]
-    if not ranked:
-        missing = hint is not None and not documents
-        if crowded:
-            return Decision("ambiguous", None, "several_places", ())
-        return Decision("unmatched", None, "regulation_missing" if missing else "no_similar_text", ())
-    if hint is None:
-        return _link(tier, ranked, Level.NOISE, crowded, cited)
-    if not documents:
+    if hint is not None and not documents:
         return Decision("ambiguous", None, "regulation_missing", tuple(ranked))
+    if not ranked and crowded:
+        return Decision("ambiguous", None, "several_places", ())
+    if hint is None:
+        if not ranked:
+            return Decision("unmatched", None, "no_similar_text", ())
+        return _link(tier, ranked, Level.NOISE, crowded, cited)
     inside = [candidate for candidate in ranked if candidate.document in documents]
     outside = [candidate for candidate in ranked if candidate.document not in documents]
-    if not inside:
-        return Decision("ambiguous", None, "regulation_conflict", tuple(ranked))
-    if (
-        outside
-        and outside[0].level <= Level.NOISE
-        and inside[0].edits - outside[0].edits >= max(2, inside[0].edits / 3)
-    ):
+    if not inside or (outside and _contradicts(inside[0], outside[0])):
         return Decision("ambiguous", None, "regulation_conflict", tuple(ranked))
     return _link(tier, inside, Level.AMENDED, crowded, cited)
+
+
+def _contradicts(inside: Candidate, outside: Candidate) -> bool:
+    """Return whether a text outside the known law is clearly the one that was quoted.
+
+    It agrees, and better: by enough edits, or in a number, a negation or a party that the known law has not.
+    """
+    behind = inside.edits - outside.edits
+    if outside.level > Level.NOISE or behind < 1:
+        return False
+    return inside.key or inside.found.digits or behind >= max(2, inside.edits / 3)

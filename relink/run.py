@@ -9,7 +9,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -277,9 +277,12 @@ def _decide_what_is_left(corpus: Corpus, anchors: Sequence[Anchor], decisions: l
 
     What is ambiguous was found, and waits for a person: to a model, near twins are the same (DESIGN §7).
     """
-    left = [i for i, decision in enumerate(decisions) if decision.outcome == "unmatched"]
+    left = [i for i, decision in enumerate(decisions) if decision.outcome == "unmatched" or not decision.candidates]
     for i, decision in zip(left, tier.decide_all(corpus, [anchors[i] for i in left]), strict=True):
-        if decision.outcome != "unmatched" or decision.candidates or decisions[i].reason == "no_tier":
+        before = decisions[i]
+        if decision.outcome == "unmatched" and before.outcome != "unmatched":
+            decisions[i] = replace(before, candidates=decision.candidates)
+        elif decision.outcome != "unmatched" or decision.candidates or before.reason == "no_tier":
             decisions[i] = decision
 
 

@@ -71,11 +71,16 @@ class HashTier:
                 chunks.setdefault(chunk.chunk_hash, []).append(i)
         decisions = []
         for anchor, (raw, clean) in zip(anchors, hashes, strict=True):
-            mine = sorted({*chunks.get(raw, ()), *chunks.get(clean, ())}) if anchor.letters >= MIN_LETTERS else []
+            if anchor.letters < MIN_LETTERS:
+                decisions.append(Decision("unmatched", None, "too_short", ()))
+                continue
+            mine = sorted({*chunks.get(raw, ()), *chunks.get(clean, ())})
             decisions.append(self._decide(corpus, anchor, mine))
         return decisions
 
     def _decide(self, corpus: Corpus, anchor: Anchor, chunks: Sequence[int]) -> Decision:
+        if not chunks and (anchor.hint is None or anchor.documents):  # part of a chunk may be in its law all the same
+            return Decision("unmatched", None, "no_similar_text", ())
         candidates = [
             candidate_of(corpus, anchor, Alignment(corpus.starts[i], corpus.starts[i + 1], 0)) for i in chunks
         ]

@@ -27,12 +27,15 @@ def as_written(corpus: Corpus, anchor: Anchor, candidates: Sequence[Candidate]) 
     best = min((candidate.edits for candidate in candidates), default=0)
     if best == 0:
         candidates = _with_fine_differences(corpus, anchor, candidates)
-        if not _NUMBERS.search(anchor.text):
+        if not anchor.documents and not _NUMBERS.search(anchor.text):
             return list(candidates)
+    mine = [candidate for candidate in candidates if candidate.document in anchor.documents]
+    at_home = min((candidate.edits for candidate in mine), default=best)
     looked_at = 0
     noted: list[Candidate] = []
     for candidate in candidates:
-        if candidate.edits <= best + (_BEHIND if best else 0) and looked_at < _MOST_TWINS:
+        least = at_home if candidate.document in anchor.documents else best
+        if candidate.edits <= least + (_BEHIND if least else 0) and looked_at < _MOST_TWINS:
             looked_at += 1
             if candidate.level <= Level.NOISE and _key_differs(corpus, anchor, candidate):
                 candidate = replace(candidate, key=True)
@@ -42,7 +45,9 @@ def as_written(corpus: Corpus, anchor: Anchor, candidates: Sequence[Candidate]) 
 
 def _key_differs(corpus: Corpus, anchor: Anchor, candidate: Candidate) -> bool:
     texts = [corpus.chunks[i].chunk_text for i in range(candidate.first_chunk, candidate.last_chunk + 1)]
-    if candidate.edits == 0 and any(same_numbers(anchor.text, text) for text in texts):
+    if candidate.edits == 0 and (
+        not _NUMBERS.search(anchor.text) or any(same_numbers(anchor.text, text) for text in texts)
+    ):
         return False
     span = span_of(corpus, candidate)
     if len(texts) == 1:

@@ -61,7 +61,11 @@ def test_levels(edits: int, block: int, digits: bool, level: Level) -> None:
         ([candidate(0, 0), candidate(1, 5)], "L1", (1,), "ambiguous", "regulation_conflict"),
         ([candidate(0, 0), candidate(1, 1)], "L1", (1,), "linked", None),
         ([candidate(0, 0)], "unknown", (), "ambiguous", "regulation_missing"),
-        ([], "unknown", (), "unmatched", "regulation_missing"),
+        ([], "unknown", (), "ambiguous", "regulation_missing"),
+        ([], "L0", (0,), "ambiguous", "regulation_conflict"),
+        ([candidate(0, 21)], "L0", (0,), "ambiguous", "regulation_conflict"),
+        ([candidate(0, 0), candidate(1, 1, digits=True)], "L1", (1,), "ambiguous", "regulation_conflict"),
+        ([candidate(0, 1), candidate(1, 1, digits=True)], "L1", (1,), "linked", None),
         ([candidate(0, 0), candidate(1, 0)], "both", (0, 1), "ambiguous", "several_places"),
     ],
 )
@@ -98,6 +102,7 @@ def label(text: str, hint: str | None = None) -> str:
 
 
 WATER, _, BED, FORCE = (PROVISIONS[i][3] for i in range(4))
+NOWHERE = "Das Unternehmen benennt einen Verantwortlichen für die Protokollierung aller Zugriffe."
 TERM_I, TERM_J = PROVISIONS[5][3], PROVISIONS[6][3]
 LIST, NO_LIST = PROVISIONS[8][3], PROVISIONS[9][3]
 
@@ -118,6 +123,13 @@ LIST, NO_LIST = PROVISIONS[8][3], PROVISIONS[9][3]
         (FORCE, "hundg", "HundG § 3", "a hint breaks the tie, in any case of letters"),
         (FORCE, "Hundegesetz", "HundG § 3", "the hint may be the name"),
         (FORCE, "HundG 2018", "HundG § 3", "or have a year at its end"),
+        (WATER, "HundG", "regulation_conflict", "the hint's law has no such text"),
+        (WATER, "VogelG", "regulation_missing", "the hint's law is not ingested"),
+        (NOWHERE, None, "no_similar_text", "nowhere"),
+        (NOWHERE, "HundG", "regulation_conflict", "nowhere, though a law is named"),
+        (NOWHERE, "VogelG", "regulation_missing", "nowhere, and the law is not ingested"),
+        ("Zu kurz.", "VogelG", "too_short", "nothing to look for"),
+        (LIST, "KatzG", "regulation_conflict", "a twin elsewhere"),
         (TERM_I, "HundG", "HundG § 1 Abs. 2", "one letter that scans confuse decides where it is as written"),
         (TERM_J, "HundG", "HundG § 1 Abs. 3", "and so for its twin"),
         (TERM_I.replace("Buchstabe i", "Buchstabe l"), "HundG", "near_twin", "and neither where it is not"),

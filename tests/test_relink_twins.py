@@ -132,6 +132,7 @@ def test_the_quotation_of_one_twin_is_never_linked_to_the_other(data: st.DataObj
     both = build_corpus(link_chunks(laws))
     assert outcome(both, quotation) in {"KatzG § 7", "near_twin", "several_places", "amended_without_regulation"}
     assert outcome(both, quotation, "KatzG") in {"KatzG § 7", "near_twin", "several_places"}
+    assert outcome(both, one, "HundG") in {"regulation_conflict", "near_twin"}, "a hint never overrides the text"
     alone = build_corpus(link_chunks(laws[1:]))
     assert outcome(alone, quotation) != "HundG § 7", "the twin alone is not taken for the law that is missing"
     assert outcome(alone, quotation, "KatzG") == "regulation_missing"
