@@ -10,6 +10,7 @@ import pytest
 from ingest.documents import load_file
 from normalize.analyzer import terms
 from normalize.citation import Citation
+from normalize.citing import find
 from normalize.errors import FundstelleError
 from normalize.laws import LawTable
 from retrieve.retest import Question, read_retest
@@ -91,6 +92,19 @@ def test_a_law_with_several_questions_is_in_both_splits() -> None:
             splits.setdefault(law, []).append(question.split)
     for law, found in splits.items():
         assert len(found) < ENOUGH_FOR_BOTH_SPLITS or set(found) == {"tune", "test"}, law
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text)
+def test_citation_questions_cite_their_answer_and_others_cite_nothing(question: Question) -> None:
+    cited = [target.citation for found in find(question.text, LAWS) for target in found.targets]
+    if question.kind != "citation":
+        assert not cited
+        return
+    (citation,) = cited
+    (expected,) = question.expected
+    assert (citation.regulation_code, citation.article) == (expected.regulation_code, expected.article)
+    assert citation.paragraph == expected.paragraph
+    assert f" {citation.sub}".endswith(f" {expected.sub}")
 
 
 @pytest.mark.corpus
