@@ -26,6 +26,8 @@ MOVED = "moved"
 """Reason of a quotation whose words stand elsewhere than an older citation, which names its law, says."""
 MOST_LOST = 30
 """Letters at one end of an amended quotation that may stand nowhere: with more, its Absatz is a guess."""
+SOME_LOST = 12
+"""The same, where a number is among them."""
 
 Outcome = Literal["linked", "ambiguous", "unmatched"]
 Place = tuple[str, str | None, str | None, bool]
@@ -219,7 +221,7 @@ def _link(tier: str, ranked: Sequence[Candidate], worst: Level, crowded: bool, c
         reason = MOVED
     elif first.level > worst:
         reason = NEAR_TWIN if first.key else "amended_without_regulation"
-    elif first.level is Level.AMENDED and first.found.lost > MOST_LOST:
+    elif first.level is Level.AMENDED and first.found.lost > (SOME_LOST if first.key else MOST_LOST):
         reason = "part_not_found"
     return Decision("ambiguous" if reason else "linked", None if reason else tier, reason, tuple(ranked))
 

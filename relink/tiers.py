@@ -9,7 +9,8 @@ from normalize.text import clean_inline
 from relink.align import Alignment, align, align_pieces
 from relink.anchors import MIN_LETTERS, Anchor
 from relink.corpus import Corpus
-from relink.decision import AMENDED_SIMILARITY, Candidate, Decision, decide
+from relink.decision import AMENDED_SIMILARITY, Candidate, Decision, Level, decide
+from relink.gaps import align_with_gap
 from relink.measure import FAR, MANY_PLACES, WEAK_PLACES
 from relink.vote import MOST_PLACES, Query, Votes, vote
 from relink.written import as_written
@@ -141,6 +142,9 @@ def _decide_block(name: str, corpus: Corpus, anchors: Sequence[Anchor]) -> list[
     rest = [search for search in ready if search.best is None or search.best.edits > 0]
     _look(corpus, rest, inside=False)
     _look(corpus, [search for search in rest if search.is_weak()], inside=False, every_seed=True)
+    for search in known:
+        if search.best is None or search.best.level > Level.AMENDED:
+            _look_for_gap(corpus, search)
     decisions = []
     for search in searches:
         anchor = search.anchor
@@ -159,6 +163,14 @@ def _decide_block(name: str, corpus: Corpus, anchors: Sequence[Anchor]) -> list[
             )
         )
     return decisions
+
+
+def _look_for_gap(corpus: Corpus, search: _Search) -> None:
+    """Add the place in a known law where a quotation stands that leaves words out without a sign."""
+    if len(search.anchor.pieces) == 1:
+        for document in search.anchor.documents:
+            for found in align_with_gap(search.anchor.pieces[0], corpus.letters, *corpus.document_range(document)):
+                search.add(candidate_of(corpus, search.anchor, found))
 
 
 def _look(corpus: Corpus, searches: Sequence[_Search], *, inside: bool, every_seed: bool = False) -> None:

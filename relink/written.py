@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from relink.anchors import ELLIPSIS, Anchor, without_labels
 from relink.corpus import Corpus
-from relink.decision import Candidate, Level
+from relink.decision import SOME_LOST, Candidate, Level
 from relink.skeleton import written_letters
 from relink.spans import span_of
 from relink.twins import key_difference, same_numbers
@@ -37,10 +37,22 @@ def as_written(corpus: Corpus, anchor: Anchor, candidates: Sequence[Candidate]) 
         least = at_home if candidate.document in anchor.documents else best
         if candidate.edits <= least + (_BEHIND if least else 0) and looked_at < _MOST_TWINS:
             looked_at += 1
-            if candidate.level <= Level.NOISE and _key_differs(corpus, anchor, candidate):
+            clean = candidate.level <= Level.NOISE
+            if _key_differs(corpus, anchor, candidate) if clean else _number_lost(anchor, candidate):
                 candidate = replace(candidate, key=True)
         noted.append(candidate)
     return noted
+
+
+def _number_lost(anchor: Anchor, candidate: Candidate) -> bool:
+    """Return whether a number at an end of a quotation is in words that stand nowhere."""
+    found = candidate.found
+    if found.lost < SOME_LOST or not found.digits:
+        return False
+    piece = anchor.pieces[anchor.main]
+    ends = (*range(min(found.lost, len(piece))), *range(max(0, len(piece) - found.lost), len(piece)))
+    touched = {source for kind, source, _ in found.changes if kind != "insert"}
+    return any(i in touched and piece[i].isdigit() for i in ends)
 
 
 def _key_differs(corpus: Corpus, anchor: Anchor, candidate: Candidate) -> bool:
