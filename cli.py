@@ -4,31 +4,92 @@ Exit codes (DESIGN §9): 0 done or no change, 1 failed, 2 usage, 3 a gate refuse
 5 changes pending (with --dry-run --exit-code).
 """
 
+import importlib
 import io
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterator, MutableMapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
+import typer.main
 
-import commands.sources  # noqa: F401 - adds its commands to the group `sources` of texts
-from commands import ingesting, linking, overview, retrieving, reviewing, tables, texts
 from commands.opening import Call
 from normalize.errors import FundstelleError
 from settings import load_settings
 
+MODULES = {
+    "reingest": "ingesting",
+    "verify": "ingesting",
+    "prune": "ingesting",
+    "rollback": "ingesting",
+    "relink": "linking",
+    "report": "reviewing",
+    "review": "reviewing",
+    "search": "retrieving",
+    "retest": "retrieving",
+    "serve": "retrieving",
+    "chunk": "texts",
+    "cite": "texts",
+    "normalize": "texts",
+    "sources": "sources",
+    "db": "tables",
+    "controls": "tables",
+    "ledger": "tables",
+    "status": "overview",
+    "doctor": "overview",
+}
+"""The commands in the order in which the help shows them, and the module of `commands` that has each."""
+
+
+class _Commands(MutableMapping[str, Any]):
+    """The commands by name; the module of one is imported when it is asked for, not before.
+
+    To load all that re-ingest and re-link compute with takes longer than a search does.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._known:
+            module = importlib.import_module(f"commands.{MODULES[name]}")
+            self._known[name] = typer.main.get_group(module.app).commands[name]
+        return self._known[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._known[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
+
+
+class _Group(typer.core.TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = _Commands()
+
+
 app = typer.Typer(
     name="fundstelle",
+    cls=_Group,
     help="Re-ingest law as citable chunks and re-link compliance controls to their Fundstellen.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (ingesting, linking, reviewing, retrieving, texts, tables, overview):
-    app.add_typer(group.app)
 
 
 @app.callback()

@@ -1,4 +1,7 @@
-"""What every command shares: the settings of the call, the stores it opens, its options, its JSON."""
+"""What every command shares: the settings of the call, the stores it opens, its options, its JSON.
+
+The tables and the manifest are imported where they are opened: a search has neither, and waits for what it loads.
+"""
 
 import json
 import sys
@@ -6,21 +9,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from backends.embedders import Embedder, make_embedder
-from backends.embedders.cache import CachedEmbedder
-from backends.tables.connect import Tables, open_tables
-from backends.tables.mapping import ControlColumns
-from backends.tables.runs import latest_runs
-from backends.tables.upgrade import is_current
 from backends.vectors import open_store
 from backends.vectors.store import VectorStore, served
-from ingest.manifest import Manifest, read_manifest
 from normalize.errors import UsageError
 from settings import LoadedSettings, Settings
+
+if TYPE_CHECKING:
+    from backends.tables.connect import Tables
+    from ingest.manifest import Manifest
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object (or JSON lines) on standard output.")]
 CollectionName = Annotated[str, typer.Option("--collection", "-c", help="Name of the collection.")]
@@ -62,8 +63,12 @@ def open_vectors(settings: Settings) -> Iterator[VectorStore]:
 
 
 @contextmanager
-def open_the_tables(settings: Settings, *, upgraded: bool = True, read_only: bool = False) -> Iterator[Tables]:
+def open_the_tables(settings: Settings, *, upgraded: bool = True, read_only: bool = False) -> Iterator["Tables"]:
     """Yield the tables of the settings. Raises UsageError if they are not upgraded and `upgraded` asks for it."""
+    from backends.tables.connect import open_tables
+    from backends.tables.mapping import ControlColumns
+    from backends.tables.upgrade import is_current
+
     url = settings.database_url.get_secret_value() if settings.database_url else None
     password = settings.database_password.get_secret_value() if settings.database_password else None
     names = settings.controls.model_dump()
@@ -78,7 +83,7 @@ def open_the_tables(settings: Settings, *, upgraded: bool = True, read_only: boo
 
 
 @contextmanager
-def open_stores(settings: Settings) -> Iterator[tuple[VectorStore, Tables]]:
+def open_stores(settings: Settings) -> Iterator[tuple[VectorStore, "Tables"]]:
     """Yield both stores; the tables are opened first, since they hold the lock."""
     with ExitStack() as stack:
         tables = stack.enter_context(open_the_tables(settings))
@@ -86,11 +91,13 @@ def open_stores(settings: Settings) -> Iterator[tuple[VectorStore, Tables]]:
 
 
 @contextmanager
-def open_to_plan(settings: Settings) -> Iterator[tuple[VectorStore, Tables | None]]:
+def open_to_plan(settings: Settings) -> Iterator[tuple[VectorStore, "Tables | None"]]:
     """Yield both stores for a dry run: no database is set up for it, and its session is read-only.
 
     Where there is no database yet, or one without our tables, there are no tables (None).
     """
+    from backends.tables.upgrade import is_current
+
     with ExitStack() as stack:
         tables = None
         if settings.database_url is not None or (settings.home / "postgres").is_dir():
@@ -108,11 +115,16 @@ def make_the_embedder(settings: Settings, dimension: int | None, *, keeps: bool 
     made = make_embedder(settings.embedder, model=settings.embedder_model, url=settings.ollama_url, dimension=chosen)
     if not keeps or not settings.vector_cache or settings.embedder == "hashing":
         return made
+    from backends.embedders.cache import CachedEmbedder
+
     return CachedEmbedder(made, settings.home / "cache" / "vectors.sqlite")
 
 
-def manifest_of(settings: Settings, tables: Tables | None, collection: str, given: Path | None) -> Manifest:
+def manifest_of(settings: Settings, tables: "Tables | None", collection: str, given: Path | None) -> "Manifest":
     """The manifest of the call, of the settings, or of the last re-ingest of this collection, in this order."""
+    from backends.tables.runs import latest_runs
+    from ingest.manifest import read_manifest
+
     path = given or settings.manifests.get(collection)
     if path is None:
         known = latest_runs(tables, 1000, command="reingest") if tables is not None else []

@@ -7,6 +7,7 @@ import typer
 
 import printing.sources as printed
 from commands.opening import JsonFlag, open_vectors, print_json
+from commands.texts import app as app
 from commands.texts import sources
 from ingest.conservation.run import FLOOR, WORKERS, Totals, check_sources
 from ingest.legacy.rebuild import rebuild_collection

@@ -3,15 +3,15 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from ingest.gather import Progress as ProgressCallback
-from ingest.gather import no_progress
+if TYPE_CHECKING:  # a search prints too, and need not load what reads laws
+    from ingest.gather import Progress as ProgressCallback
 
 MANY_DOCUMENTS = 30
 _PIPE_WIDTH = 200
@@ -32,11 +32,11 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def progress_bars() -> Iterator[ProgressCallback]:
+def progress_bars() -> Iterator["ProgressCallback"]:
     """Yield a callback that draws a bar a stage, with rate and time left, on a terminal's standard error only."""
     errors = Console(stderr=True)
     if not errors.is_terminal:
-        yield no_progress
+        yield lambda *_: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
     with Progress(*columns, console=errors, transient=True) as progress:
