@@ -49,7 +49,7 @@ class Candidate:
     `place` has no article where the text runs over several; `letters` is the length of the quotation, `wording` the
     skeleton of the text; `labelled` says that the text itself has the label in front of the quotation; `fine` counts
     letters that are one in the skeleton but not as written ("Buchstabe i"/"Buchstabe j"); `key` says that a number, a
-    negation or a party is another one.
+    negation or a party is another one; `front` is how many letters that label has there.
     """
 
     place: Place
@@ -62,6 +62,7 @@ class Candidate:
     labelled: bool = False
     fine: int = 0
     key: bool = False
+    front: int = 0
 
     @property
     def edits(self) -> int:

@@ -23,12 +23,12 @@ class Span:
 
 
 def span_of(corpus: Corpus, candidate: Candidate) -> Span:
-    """Return the characters that a candidate's letters stand for."""
+    """Return the characters that a candidate's letters stand for, and those of a label in front that the text has."""
     first, last = corpus.chunks[candidate.first_chunk], corpus.chunks[candidate.last_chunk]
     found = candidate.found
     _, head = fold_positions(first.chunk_text)
     tail = head if first is last else fold_positions(last.chunk_text)[1]
-    begin = min(found.start - corpus.starts[candidate.first_chunk], head.size - 1)
+    begin = min(found.start - candidate.front - corpus.starts[candidate.first_chunk], head.size - 1)
     end = min(found.end - 1 - corpus.starts[candidate.last_chunk], tail.size - 1)
     return Span(first, last, int(head[max(begin, 0)]), int(tail[max(end, 0)]) + 1)
 

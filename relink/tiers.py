@@ -49,7 +49,10 @@ def candidate_of(corpus: Corpus, anchor: Anchor, found: Alignment) -> Candidate:
     label = anchor.label
     labelled = bool(label) and corpus.letters.endswith(label, max(0, found.start - len(label)), found.start)
     wording = corpus.letters[found.start : found.end]
-    return Candidate(place, corpus.document_of(first), first, last, found, anchor.letters, wording, labelled)
+    front = len(label) if labelled else 0
+    return Candidate(
+        place, corpus.document_of(first), first, last, found, anchor.letters, wording, labelled, front=front
+    )
 
 
 @dataclass(frozen=True, slots=True)
