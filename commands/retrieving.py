@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,6 +12,7 @@ import typer
 
 import printing.retrieving as printed
 from backends.chat import Chat
+from backends.embedders import Embedder
 from backends.tracing import exporting
 from backends.vectors.store import VectorStore
 from commands.opening import JsonFlag, make_the_embedder, only_collection, open_vectors, print_json
@@ -228,9 +230,13 @@ def serve(
     ):
         default = collection or only_collection(store)
 
+        @cache  # a model is loaded once, not for every question
+        def embedder_of(dimension: int | None) -> Embedder:
+            return make_the_embedder(settings, dimension)
+
         def find(name: str | None, question: str, options: SearchOptions) -> Answer:
             about = store.describe(name or default)
-            embedder = make_the_embedder(settings, about.layout.dimension if about else None)
+            embedder = embedder_of(about.layout.dimension if about else None)
             asked = replace(
                 options, graph=graph, judge=judge, understand=wording, trace_question=settings.trace_question
             )

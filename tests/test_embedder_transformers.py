@@ -6,6 +6,7 @@ Without these packages the tests are left out: they are several hundred megabyte
 """
 
 import importlib.util
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,14 @@ def test_vectors_have_length_1_and_mean_something(embedder: TransformersEmbedder
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.2
     assert embedder.embed([]).shape == (0, 384)
+
+
+def test_several_threads_may_use_one_embedder_whose_model_is_loaded_once(model: str) -> None:
+    made = make_embedder("sentence-transformers", model=model)
+    texts = [f"Paragraph {number} applies." for number in range(24)]
+    with ThreadPoolExecutor(8) as threads:
+        rows = list(threads.map(lambda text: made.embed([text])[0], texts))
+    assert np.allclose(rows, made.embed(texts), atol=1e-5)
 
 
 def test_the_same_text_gives_the_same_vector_in_any_batch(embedder: TransformersEmbedder) -> None:

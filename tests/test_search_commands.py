@@ -10,11 +10,12 @@ import pytest
 from starlette.testclient import TestClient
 
 import cli
-from backends.embedders import HashingEmbedder
+from backends.embedders import Embedder, HashingEmbedder
 from backends.vectors.edge import EdgeStore
 from backends.vectors.store import ANALYZER, Layout, Point, SparseVector
+from commands.opening import make_the_embedder
 from normalize.analyzer import VERSION, sparse_document
-from settings import ENVIRONMENT
+from settings import ENVIRONMENT, Settings
 from tests.test_cli import Done
 from tests.test_relink_llm import Model, say
 from tests.vectors_points import uuid_of
@@ -176,6 +177,24 @@ def test_the_service_may_use_the_model_too_within_the_same_budget(
         assert len(late["results"]) == 2
         assert [fault.split(":")[0] for fault in late["degraded"]] == ["understanding", "cross-encoder"]
         assert "did not answer" in late["degraded"][0]
+
+
+def test_the_service_makes_one_embedder_for_all_questions(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int | None] = []
+    answers: list[int] = []
+
+    def make(settings: Settings, dimension: int | None) -> Embedder:
+        made.append(dimension)
+        return make_the_embedder(settings, dimension)
+
+    def served(app: Any, **_: object) -> None:
+        client = TestClient(app)
+        answers.extend(client.post("/query", json={"query": QUESTION}).status_code for _ in range(3))
+
+    monkeypatch.setattr("commands.retrieving.make_the_embedder", make)
+    monkeypatch.setattr("uvicorn.run", served)
+    assert run("serve").code == 0
+    assert answers == [200, 200, 200] and len(made) == 1
 
 
 @pytest.mark.parametrize("command", ["search", "retest", "serve"])

@@ -1,6 +1,7 @@
 """Embeddings from a sentence-transformers model in this process (optional dependency `fundstelle[models]`)."""
 
 import importlib
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,7 +18,10 @@ _BATCH: Final = 32
 
 
 class TransformersEmbedder:
-    """Loads the model at first use; `name` is a model's name, `name@revision`, or a directory."""
+    """Loads the model at first use; `name` is a model's name, `name@revision`, or a directory.
+
+    Several threads may use it; they wait for one another, since a tokenizer can be lent to one of them only.
+    """
 
     description = "a language model in this process: finds shared meaning"
     max_characters = MAX_CHARACTERS
@@ -35,6 +39,7 @@ class TransformersEmbedder:
         self._revision = revision or None
         self._expected = dimension
         self._loaded: Any = None
+        self._lock = threading.RLock()
 
     @property
     def model(self) -> str:
@@ -68,22 +73,24 @@ class TransformersEmbedder:
         return check_rows(self._encode([text[:MAX_CHARACTERS] for text in texts]), len(texts), dimension, self._name)
 
     def _encode(self, texts: list[str]) -> NDArray[np.float32]:
-        rows = self._load().encode(
-            texts, batch_size=_BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
-        )
+        with self._lock:
+            rows = self._load().encode(
+                texts, batch_size=_BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
+            )
         return np.asarray(rows, dtype=np.float32)
 
     def _load(self) -> Any:
-        if self._loaded is None:
-            try:
-                self._loaded = self._package.SentenceTransformer(self._name, revision=self._revision)
-            except Exception as error:
-                reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-                raise EmbedderError(
-                    f"The model '{self._name}' cannot be loaded ({reason}); check its name, or give a directory that "
-                    "holds it."
-                ) from error
-        return self._loaded
+        with self._lock:
+            if self._loaded is None:
+                try:
+                    self._loaded = self._package.SentenceTransformer(self._name, revision=self._revision)
+                except Exception as error:
+                    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+                    raise EmbedderError(
+                        f"The model '{self._name}' cannot be loaded ({reason}); check its name, or give a directory "
+                        "that holds it."
+                    ) from error
+            return self._loaded
 
 
 @dataclass(frozen=True, slots=True)
