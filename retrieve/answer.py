@@ -57,6 +57,15 @@ def response(payload: Mapping[str, Any], score: float) -> dict[str, Any]:
     }
 
 
+def unit_names(payload: Mapping[str, Any]) -> list[str]:
+    """Return the Satz, Nr. and lit. that a chunk holds wholly, as its `units` name them (or a response does)."""
+    units = payload.get("units")
+    names = (
+        [unit.get("sub") if isinstance(unit, Mapping) else unit for unit in units] if isinstance(units, list) else []
+    )
+    return [name for name in names if isinstance(name, str)]
+
+
 def text_of(value: Any) -> str | None:
     """Return a value of a payload as text: a number is written out, what is neither text nor number is None."""
     if isinstance(value, str):

@@ -23,7 +23,7 @@ from normalize.citation import Citation, CitationError
 from normalize.citing import parse
 from normalize.errors import UsageError
 from normalize.laws import LawTable
-from retrieve.answer import article, regulation_code
+from retrieve.answer import article, regulation_code, unit_names
 
 DEFAULT_RANK = 5
 Ask = Callable[[str, int], Sequence[Mapping[str, Any]]]
@@ -177,6 +177,15 @@ def meets(found: Mapping[str, Any], wanted: Citation) -> bool:
     if wanted.paragraph is not None and found.get("paragraph") != wanted.paragraph:
         return False
     sub, wanted_sub = found.get("sub"), wanted.sub
-    if not sub or not wanted_sub:
+    if not wanted_sub:
         return True
-    return f"{sub} ".startswith(f"{wanted_sub} ") or f"{wanted_sub} ".startswith(f"{sub} ")
+    # a chunk without a sub of its own is a whole Absatz or a piece of one: then its units say what it holds
+    held = [str(sub)] if sub else unit_names(found)
+    return not held or any(_is_part(unit, wanted_sub) for unit in held)
+
+
+def _is_part(unit: str, wanted: str) -> bool:
+    """Tell whether a unit is the wanted one, part of it, or holds it; "Satz 1 Nr. 2" is "Nr. 2" too."""
+    return (
+        f"{unit} ".startswith(f"{wanted} ") or f"{wanted} ".startswith(f"{unit} ") or f" {unit}".endswith(f" {wanted}")
+    )

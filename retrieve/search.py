@@ -18,7 +18,7 @@ from backends.vectors.store import Collection, VectorStore
 from normalize.errors import GateError, UsageError
 from normalize.laws import LawTable
 from normalize.text import clean_inline
-from retrieve.answer import response, source_line, text_of
+from retrieve.answer import response, source_line, text_of, unit_names
 from retrieve.candidates import Candidate, merge, numbered, score
 from retrieve.coexist import one_version
 from retrieve.config import Retriever, load_retriever
@@ -95,6 +95,7 @@ class Answer:
         return [
             source.fields
             | {
+                "units": unit_names(source.candidate.payload),
                 "chunk_id": text_of(source.candidate.payload.get("chunk_id")),
                 "document_id": text_of(source.candidate.payload.get("document_id")),
                 "source": source.source,

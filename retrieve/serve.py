@@ -99,6 +99,7 @@ class QueryRequest(_Body):
 class QueryHit(RagSearchResult):
     """One hit with its raw scores, its rank in each list and after each stage, and the fields of the contract."""
 
+    units: list[str]
     chunk_id: str | None
     document_id: str | None
     stage: str

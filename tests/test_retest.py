@@ -36,6 +36,10 @@ def result(
         (result("BDSG", "38", "1", "Satz 2 Nr. 1"), "BDSG § 38 Abs. 1 Satz 2", True),  # a part of it
         (result("BDSG", "38", "1", "Satz 1"), "BDSG § 38 Abs. 1 Satz 2", False),
         (result("BDSG", "38", "1", "Satz 1"), "BDSG § 38 Abs. 1 Satz 11", False),
+        (result("ESTG", "3", units=["Nr. 50", "Nr. 51"]), "EStG § 3 Nr. 51", True),  # a piece of a long norm
+        (result("ESTG", "3", units=["Nr. 1", "Nr. 1 lit. a"]), "EStG § 3 Nr. 51", False),
+        (result("BDSG", "4", "1", units=["Satz 1", "Satz 1 Nr. 2"]), "BDSG § 4 Abs. 1 Nr. 2", True),
+        (result("BDSG", "4", "1", units=[{"start": 0, "end": 9, "sub": "Satz 1"}]), "BDSG § 4 Abs. 1 Satz 2", False),
         (result("DSGVO", "26", is_recital=True), "ErwG 26 DSGVO", True),
         (result("DSGVO", "26"), "ErwG 26 DSGVO", False),
         (result("BDSG", "38", "1", regulation_code="bdsg"), "BDSG § 38 Abs. 1", True),
