@@ -94,6 +94,12 @@ def in_share(code: str, shares: int) -> bool:
     return hashlib.sha256(code.encode()).digest()[0] % shares == 0
 
 
+def is_held_out(row: Row) -> bool:
+    """Return whether a row is of the half of the laws that no rule was tuned on (negatives: by their text)."""
+    name = min(place[0] for place in row.places) if row.places else row.text[:40]
+    return hashlib.sha256(f"half {name}".encode()).digest()[0] % 2 == 1
+
+
 def read_law(shared: Path, folder: Path, wanted: Callable[[str], bool]) -> list[LinkChunk]:
     """Return the chunks of the laws in the bulk corpus whose code is wanted, read by the project's own reader."""
     laws = LawTable.builtin()
