@@ -33,6 +33,7 @@ import logging
 import math
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -120,7 +121,8 @@ def read_questions(path: Path, laws: LawTable) -> list[Asked]:
 def sources(shared: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the files in the order in which they are taken: newest versions of the corpus, EU acts, then the bulk."""
     corpus = shared / "corpus"
-    newest = {path.stem.split("_")[0]: path for path in sorted((corpus / "gii-xml").glob("*.xml"))}
+    dated = sorted((corpus / "gii-xml").glob("*.xml"), key=lambda path: path.stem.split("_")[1])
+    newest = {re.sub(r"-\d{4}$", "", path.stem.split("_")[0]): path for path in dated}
     for path in [*newest.values(), *sorted(p for p in (corpus / "eurlex-de").iterdir() if p.is_file())]:
         yield path.name, path.read_bytes()
     bulk = list(source_files([corpus / "bulk" / "gii-xml-all_2024-10.tar.zst"]))
@@ -129,7 +131,10 @@ def sources(shared: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def prepare(shared: Path, folder: Path, wanted: int, laws: LawTable) -> None:
-    """Write the files of so many chunks, the manifest, and the text of each chunk as embedder and BM25 see it."""
+    """Write the files of so many chunks, the manifest, and the text of each chunk as embedder and BM25 see it.
+
+    Of a law that is there already, by its id or its code, the bulk may have another version, which is left out.
+    """
     files = folder / "files"
     files.mkdir(parents=True)
     count = 0
@@ -142,13 +147,14 @@ def prepare(shared: Path, folder: Path, wanted: int, laws: LawTable) -> None:
             path.write_bytes(data)
             try:
                 loaded = load_file(path, laws)
-                chunks = [] if loaded.names.document_id in known else list(loaded.chunks())
+                names = {loaded.names.document_id, loaded.document.regulation_code}
+                chunks = [] if names & known else list(loaded.chunks())
             except FundstelleError:
                 chunks = []
             if not chunks:
                 path.unlink()
                 continue
-            known.add(loaded.names.document_id)
+            known |= names
             count += len(chunks)
             for chunk in chunks:
                 out.write(json.dumps([chunk.point_id, chunk.embed_text], ensure_ascii=False) + "\n")
@@ -274,6 +280,7 @@ def langchain(chunks: Chunks, embedder: Embedder, sparse: Any) -> System:
             vector: list[float] = embedder.embed([text])[0].tolist()
             return vector
 
+    warnings.filterwarnings("ignore", message="Local mode is not recommended")
     client = QdrantClient(":memory:")
     client.create_collection(
         COLLECTION,

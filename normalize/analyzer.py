@@ -1,7 +1,12 @@
 """From text to BM25 terms, for German and English: split, lower-case, stop words, stem, hash.
 
 The same analyzer runs over chunks and over questions, so all that counts is that spellings of one word meet: "§38" and
-"§ 38", "Maßnahme" and "MASSNAHME", "Prüfung" and "Pruefung" give the same terms. Compounds are not split.
+"§ 38", "Maßnahme" and "MASSNAHME", "Prüfung" and "Pruefung" give the same terms.
+
+Compounds are not split. CharSplit's n-grams take 45 of 58 compounds of law apart as a person would. With the parts as
+further, lighter terms of chunks and questions, BM25 alone found no more of 74 questions among 100,000 chunks, and found
+them lower, whatever the weights (twelve were tried: recall@10 0.378 to 0.392 against 0.392, MRR 0.250 to 0.257 against
+0.268). The character n-grams of the hashing embedder find the parts of a compound anyway.
 
 The inverse document frequency is the search engine's part: a document carries the saturated term frequencies of BM25,
 a question a 1 for each of its terms.
