@@ -5,11 +5,13 @@ touch no connection and no file, and end without the clean-up of an interpreter.
 since every quotation is decided by itself.
 """
 
+import gc
 import os
 import pickle
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from normalize.errors import FundstelleError
 from relink.anchors import Anchor
@@ -38,14 +40,16 @@ def decide_in_parallel(
     """
     count = min(processes or processors(), len(anchors) // _FEWEST)
     if count < 2 or sys.platform == "win32" or not hasattr(os, "fork"):
-        return decide_anchors(corpus, anchors, tiers)
+        with _no_collection():
+            return decide_anchors(corpus, anchors, tiers)
     size = -(-len(anchors) // count)
     shares = [anchors[start : start + size] for start in range(0, len(anchors), size)]
-    children = [_start(corpus, share, tiers) for share in shares[1:]]
-    try:
-        decisions = decide_anchors(corpus, shares[0], tiers)
-    finally:
-        answers = [_answer(*child) for child in children]
+    with _no_collection():
+        children = [_start(corpus, share, tiers) for share in shares[1:]]
+        try:
+            decisions = decide_anchors(corpus, shares[0], tiers)
+        finally:
+            answers = [_answer(*child) for child in children]
     for share, answer in zip(shares[1:], answers, strict=True):
         if answer is None or len(answer) != len(share):
             raise FundstelleError(
@@ -54,6 +58,18 @@ def decide_in_parallel(
             )
         decisions += answer
     return decisions
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Leave garbage alone for a while: decisions make none that refers to itself, and a look at all chunks is long."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _start(corpus: Corpus, anchors: Sequence[Anchor], tiers: Sequence[Tier]) -> tuple[int, int]:
