@@ -6,14 +6,14 @@ vector hardly sees a number or a "nicht": where those differ, the control goes t
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from backends.embedders.protocol import Embedder
-from backends.vectors.store import Hit, VectorStore, Where
+from backends.vectors.store import Floats, Hit, VectorStore, Where
 from normalize.errors import GateError
 from relink.align import Alignment
 from relink.anchors import MIN_LETTERS, Anchor
@@ -124,22 +124,32 @@ class Neighbours:
         found: list[list[tuple[int, float]]] = []
         for begin in range(0, len(anchors), _BATCH):
             batch = anchors[begin : begin + _BATCH]
-            for anchor, vector in zip(batch, self.embedder.embed([a.text for a in batch]), strict=True):
+            queries: list[tuple[Floats, Where | None]] = []
+            owners: list[int] = []
+            for owner, (anchor, vector) in enumerate(
+                zip(batch, self.embedder.embed([anchor.text for anchor in batch]), strict=True)
+            ):
                 wheres: list[Where | None] = [None]
                 if anchor.documents:
                     codes = {corpus.chunks[corpus.document_starts[d]].regulation_code for d in anchor.documents}
                     wheres.append(Where(must={"regulation_code": sorted(codes)}))
-                hits: list[Hit] = []
-                for name in self._collections:
-                    for where in wheres:
-                        hits += self._store.query_dense(name, vector, NEIGHBOURS, where, payload=["chunk_id"])
-                mine: dict[int, float] = {}
-                for hit in hits:
-                    number = numbers.get(str(hit.payload.get("chunk_id")))
-                    if number is not None:
-                        mine[number] = max(hit.score, mine.get(number, -1.0))
-                found.append(sorted(mine.items(), key=lambda item: (-item[1], item[0])))
+                queries += [(vector, where) for where in wheres]
+                owners += [owner] * len(wheres)
+            near: list[dict[int, float]] = [{} for _ in batch]
+            for name in self._collections:
+                answers = self._store.query_batch(name, queries, NEIGHBOURS, payload=["chunk_id"])
+                for owner, hits in zip(owners, answers, strict=True):
+                    _note(near[owner], hits, numbers)
+            found += [sorted(mine.items(), key=lambda item: (-item[1], item[0])) for mine in near]
         return found
+
+
+def _note(near: dict[int, float], hits: Sequence[Hit], numbers: Mapping[str, int]) -> None:
+    """Add the chunks of some hits, each with its best score; `numbers` are those of the corpus by chunk id."""
+    for hit in hits:
+        number = numbers.get(str(hit.payload.get("chunk_id")))
+        if number is not None:
+            near[number] = max(hit.score, near.get(number, -1.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -390,6 +390,27 @@ class TestSearch:
         assert [hit.id for hit in hits] == [uuid_of(int(number)) for number in np.argsort(-scores)[:10]]
         np.testing.assert_allclose([hit.score for hit in hits], np.sort(scores)[::-1][:10], rtol=1e-5)
 
+    @pytest.mark.parametrize("limit", [0, 1, 7, 100])
+    def test_a_batch_of_queries_is_the_same_as_one_after_the_other(self, filled: VectorStore, limit: int) -> None:
+        wheres = (None, Where(must={"regulation_code": ["BDSG"]}), None)
+        queries = [(vector(number), wheres[number % 3]) for number in range(150)]
+        for payload in (True, False, ["regulation_code"]):
+            found = filled.query_batch("law", queries, limit, payload=payload)
+            single = [filled.query_dense("law", one, limit, where, payload=payload) for one, where in queries[:6]]
+            assert len(found) == 150
+            for many, one in zip(found, single, strict=False):
+                assert [(hit.id, hit.payload) for hit in many] == [(hit.id, hit.payload) for hit in one]
+                np.testing.assert_allclose([hit.score for hit in many], [hit.score for hit in one], rtol=1e-5)
+        assert filled.query_batch("law", [], 5) == []
+
+    def test_ties_in_a_batch_come_by_id_even_across_the_limit(self, store: VectorStore) -> None:
+        store.create("law", LAYOUT, {}, {})
+        same = [replace(point(number), dense=vector(1)) for number in range(60)]
+        store.upsert("law", same)
+        expected = sorted((one.id for one in same), key=id_key)[:3]
+        found = store.query_batch("law", [(vector(2), None), (vector(1), None)], 3)
+        assert [[hit.id for hit in hits] for hits in found] == [expected, expected]
+
     def test_sparse_weighs_rare_terms_higher(self, store: VectorStore) -> None:
         store.create("law", LAYOUT, {}, {})
         texts = {1: (10, 20), 2: (10,), 3: (10,), 4: (10,), 5: (20, 30), 6: (40,)}

@@ -218,6 +218,7 @@ class TestReadFaults:
         ("retrieve", lambda store: store.retrieve("law", [uuid_of(1)])),
         ("dense", lambda store: store.query_dense("law", vector(1), 5)),
         ("sparse", lambda store: store.query_sparse("law", SparseVector((1,), (1.0,)), 5)),
+        ("batch", lambda store: store.query_batch("law", [(vector(1), None), (vector(2), None)], 5)),
         ("collections", lambda store: store.collections()),
         ("describe", lambda store: store.describe("law")),
     )

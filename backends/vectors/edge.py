@@ -240,6 +240,17 @@ class EdgeStore:
         nearest = engine.Query.Nearest(query, using=layout.dense)
         return self._search(collection, opened.shard, nearest, limit, where, payload)
 
+    def query_batch(
+        self,
+        collection: str,
+        queries: Sequence[tuple[Floats, Where | None]],
+        limit: int,
+        *,
+        payload: bool | list[str] = True,
+    ) -> list[list[Hit]]:
+        """Return, for each (dense vector, filter), what `query_dense` does."""
+        return [self.query_dense(collection, vector, limit, where, payload=payload) for vector, where in queries]
+
     def query_sparse(
         self,
         collection: str,

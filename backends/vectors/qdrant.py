@@ -32,7 +32,7 @@ from backends.vectors.checks import (
 from backends.vectors.qdrant_bulk import OFF, PAUSED, is_indexed, paused_threshold, to_keep
 from backends.vectors.qdrant_errors import check_completed, reading, writing
 from backends.vectors.qdrant_models import from_id, from_record, other_vectors, read_layout, to_filter, to_struct
-from backends.vectors.ranking import ranked
+from backends.vectors.ranking import SPARE, ranked
 from backends.vectors.store import (
     Collection,
     Floats,
@@ -51,6 +51,7 @@ from normalize.errors import StoreError, UsageError
 METADATA_SINCE: Final = "1.16"
 
 _IDS = 5_000
+_QUERIES = 64
 _BUSY_ATTEMPTS = 4
 _LONGEST_PAUSE = 30.0
 
@@ -322,6 +323,38 @@ class QdrantStore:
         query = check_query(collection, layout, vector).tolist()
         return self._search(collection, query, layout.dense or None, limit, where, payload)
 
+    def query_batch(
+        self,
+        collection: str,
+        queries: Sequence[tuple[Floats, Where | None]],
+        limit: int,
+        *,
+        payload: bool | list[str] = True,
+    ) -> list[list[Hit]]:
+        """Return, for each (dense vector, filter), what `query_dense` does, with few requests."""
+        layout = self._layout(collection)
+        checked = [(check_query(collection, layout, vector).tolist(), where) for vector, where in queries]
+        using = layout.dense or None
+        found: list[list[Hit]] = []
+        for batch in in_batches(checked if limit > 0 else [], _QUERIES):
+            requests = [
+                models.QueryRequest(
+                    query=query,
+                    using=using,
+                    filter=to_filter(where),
+                    limit=limit + SPARE,
+                    with_payload=payload or False,
+                )
+                for query, where in batch
+            ]
+            answers = self._read(
+                f"search collection '{collection}'", partial(self._client.query_batch_points, collection, requests)
+            )
+            for (query, where), answer in zip(batch, answers, strict=True):
+                first = [Hit(from_id(one.id), float(one.score), one.payload or {}) for one in answer.points]
+                found.append(self._search(collection, query, using, limit, where, payload, first))
+        return found or [[] for _ in queries]
+
     def query_sparse(
         self,
         collection: str,
@@ -457,10 +490,14 @@ class QdrantStore:
         limit: int,
         where: Where | None,
         payload: bool | list[str],
+        first: list[Hit] | None = None,
     ) -> list[Hit]:
+        """Return the best points; `first` are the best `limit + SPARE` where they were fetched already."""
         conditions = to_filter(where)
 
         def fetch(wanted: int) -> list[Hit]:
+            if first is not None and wanted == limit + SPARE:
+                return first
             found = self._read(
                 f"search collection '{collection}'",
                 lambda: self._client.query_points(

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from backends.vectors.checks import id_key
 from backends.vectors.store import Hit
 
-_SPARE = 16
+SPARE = 16
+"""Points that are fetched beyond the limit at first, to see ties across it."""
 
 
 def ranked(fetch: Callable[[int], list[Hit]], limit: int) -> list[Hit]:
@@ -20,7 +21,7 @@ def ranked(fetch: Callable[[int], list[Hit]], limit: int) -> list[Hit]:
     """
     if limit <= 0:
         return []
-    wanted = limit + _SPARE
+    wanted = limit + SPARE
     while True:
         found = sorted(fetch(wanted), key=lambda hit: (-hit.score, id_key(hit.id)))
         if len(found) < wanted or found[-1].score < found[limit - 1].score:

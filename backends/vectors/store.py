@@ -210,6 +210,17 @@ class VectorStore(Protocol):
         """Return the nearest points by the dense vector, best first; equal scores by id."""
         ...
 
+    def query_batch(
+        self,
+        collection: str,
+        queries: Sequence[tuple[Floats, Where | None]],
+        limit: int,
+        *,
+        payload: bool | list[str] = True,
+    ) -> list[list[Hit]]:
+        """Return, for each (dense vector, filter), what `query_dense` does, with few requests."""
+        ...
+
     def query_sparse(
         self,
         collection: str,
