@@ -12,8 +12,18 @@ from backends.tables.runs import document_states
 from backends.vectors.store import real_name, served
 from commands.opening import DryRun, JsonFlag, make_the_embedder, open_stores, open_the_tables, print_json
 from normalize.errors import UsageError
+from relink.calibration import (
+    FEWEST,
+    KEY,
+    PRECISION,
+    SAMPLE,
+    calibrate_collection,
+    known_quotations,
+    stored_thresholds,
+)
 from relink.chunks import read_chunks
-from relink.embedding import EmbeddingTier, Neighbours, thresholds_for
+from relink.corpus import build_corpus
+from relink.embedding import EmbeddingTier, Neighbours, Thresholds, thresholds_for
 from relink.llm import LlmTier
 from relink.run import RelinkOptions
 from relink.run import relink as relink_controls
@@ -85,7 +95,8 @@ def relink(
                 store, names, make_the_embedder(settings, about.layout.dimension if about else None)
             )
             if "embedding" in options.tiers:
-                more.append(_embedding_tier(neighbours, threshold, margin))
+                stored = stored_thresholds(store, names, neighbours.embedder.model)
+                more.append(_embedding_tier(neighbours, threshold, margin, stored))
             if chat is not None:
                 stack.callback(chat.close)
                 more.append(LlmTier(chat, neighbours, max_requests, printed.print_estimate))
@@ -94,10 +105,12 @@ def relink(
     print_json(report) if as_json else printed.print_relinked(report, dry_run=dry_run)
 
 
-def _embedding_tier(neighbours: Neighbours, threshold: float | None, margin: float | None) -> EmbeddingTier:
+def _embedding_tier(
+    neighbours: Neighbours, threshold: float | None, margin: float | None, stored: Thresholds | None
+) -> EmbeddingTier:
     """Return the embedding tier; a model that only knows letters is announced as such."""
     embedder = neighbours.embedder
-    thresholds = thresholds_for(embedder.model, threshold, margin)
+    thresholds = thresholds_for(embedder.model, threshold, margin, stored)
     printed.print_embedder(embedder.model, embedder.description)
     return EmbeddingTier(neighbours, thresholds)
 
@@ -108,6 +121,42 @@ def _chat(settings: Settings) -> Chat:
         raise UsageError("The llm tier needs a language model: set FUNDSTELLE_LLM_URL and FUNDSTELLE_LLM_MODEL.")
     key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None
     return Chat(settings.llm_url, settings.llm_model, key, cache=settings.home / "llm-cache")
+
+
+@relinking.command("calibrate")
+def relink_calibrate(
+    context: typer.Context,
+    collection: Annotated[
+        list[str] | None, typer.Option("--collection", "-c", help="Calibrate for these collections (default: all).")
+    ] = None,
+    precision: Annotated[
+        float, typer.Option("--precision", min=0.5, max=1, help="Share of accepted links that have to be right.")
+    ] = PRECISION,
+    sample: Annotated[
+        int, typer.Option("--sample", min=FEWEST, help="Most linked quotations that are measured.")
+    ] = SAMPLE,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Find the thresholds of the embedding tier on what is linked by letters already, and keep them."""
+    settings = context.obj.settings
+    with open_stores(settings) as (store, tables):
+        names = collection or served(store)
+        if not names:
+            raise UsageError("There is no collection to calibrate for: run 'fundstelle reingest' first.")
+        current = {
+            name: {key: s.document_version for key, s in document_states(tables, real_name(store, name)).items()}
+            for name in names
+        }
+        corpus = build_corpus(read_chunks(store, names, current))
+        about = store.describe(names[0])
+        neighbours = Neighbours(store, names, make_the_embedder(settings, about.layout.dimension if about else None))
+        printed.print_embedder(neighbours.embedder.model, neighbours.embedder.description)
+        found = calibrate_collection(corpus, neighbours, known_quotations(tables, sample), precision).as_dict()
+        if not dry_run:
+            for name in names:
+                store.set_metadata(real_name(store, name), {KEY: found})
+    print_json(found) if as_json else printed.print_calibrated(found, dry_run=dry_run)
 
 
 @relinking.command("undo")

@@ -45,6 +45,15 @@ def print_embedder(model: str, description: str) -> None:
     sys.stderr.write(f"Tier embedding: model {model} ({description}).\n")
 
 
+def print_calibrated(report: Mapping[str, Any], *, dry_run: bool) -> None:
+    """Print the thresholds that a calibration found."""
+    console().print(
+        f"Model {report['model']}: least cosine {report['score']:.4f}, least margin {report['margin']:.2f}, precision "
+        f"{report['precision']:.4f} on {report['quotations']:,} quotations"
+        + (" (dry run: nothing was kept)." if dry_run else "; kept with the collections.")
+    )
+
+
 def print_estimate(estimate: Estimate) -> None:
     """Say on standard error what the LLM tier is about to cost."""
     sys.stderr.write(

@@ -59,13 +59,18 @@ def calibrated() -> dict[str, Thresholds]:
     }
 
 
-def thresholds_for(model: str, score: float | None, margin: float | None) -> Thresholds:
-    """Return the thresholds of a model, those given first; raises GateError for a model that was not calibrated."""
-    known = calibrated().get(model)
+def thresholds_for(
+    model: str, score: float | None, margin: float | None, stored: Thresholds | None = None
+) -> Thresholds:
+    """Return the thresholds of a model: those given first, then those `stored` with the collections, then the list.
+
+    Raises GateError for a model that was not calibrated, unless a score is given.
+    """
+    known = stored or calibrated().get(model)
     if known is None and score is None:
         raise GateError(
-            f"Model '{model}' is not calibrated for the embedding tier: give --threshold (and --margin), or leave "
-            "the tier out."
+            f"Model '{model}' is not calibrated for the embedding tier: run `fundstelle relink calibrate`, give "
+            "--threshold (and --margin), or leave the tier out."
         )
     base = known or Thresholds(1.0, 0.05)
     return Thresholds(base.score if score is None else score, base.margin if margin is None else margin)
@@ -152,6 +157,15 @@ def _note(near: dict[int, float], hits: Sequence[Hit], numbers: Mapping[str, int
             near[number] = max(hit.score, near.get(number, -1.0))
 
 
+def nearest_places(corpus: Corpus, anchor: Anchor, near: Sequence[tuple[int, float]]) -> tuple[ScoredCandidate, ...]:
+    """Return the best candidate of each citation among near chunks, best first."""
+    best: dict[Place, ScoredCandidate] = {}
+    for chunk, cosine in near:
+        candidate = scored(whole_chunk(corpus, anchor, chunk), cosine)
+        best.setdefault(candidate.place, candidate)
+    return tuple(best.values())
+
+
 @dataclass(frozen=True, slots=True)
 class EmbeddingTier:
     """Links a quotation to the nearest chunk where that is near enough and nearer than any other citation."""
@@ -172,11 +186,7 @@ class EmbeddingTier:
         ]
 
     def _decide(self, corpus: Corpus, anchor: Anchor, near: Sequence[tuple[int, float]]) -> Decision:
-        best: dict[Place, ScoredCandidate] = {}
-        for chunk, cosine in near:
-            candidate = scored(whole_chunk(corpus, anchor, chunk), cosine)
-            best.setdefault(candidate.place, candidate)
-        ranked = tuple(best.values())
+        ranked = nearest_places(corpus, anchor, near)
         if not ranked or ranked[0].value < self.thresholds.score:
             return Decision("unmatched", None, "not_near_enough", ranked)
         if anchor.hint is not None and not anchor.documents:
