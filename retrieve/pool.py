@@ -161,9 +161,11 @@ def _lists(
     failures: list[str] = []
     if vectors:
         with telemetry.stage("dense", may_fail=True) as stage:
-            for wording, vector in zip(wordings, vectors, strict=True):
-                name = wording.list_name("dense")
-                lists[name] = known.get(name) or store.query_dense(about.name, vector, limit, where)
+            dense = {wording.list_name("dense"): vector for wording, vector in zip(wordings, vectors, strict=True)}
+            asked = [(vector, where) for name, vector in dense.items() if name not in known]
+            answers = iter(store.query_batch(about.name, asked, limit))
+            for name in dense:
+                lists[name] = known[name] if name in known else next(answers)
             stage.candidates_out = len({hit.id for hits in lists.values() for hit in hits})
         failures += [stage.degraded] if stage.degraded else []
     if about.layout.sparse is not None:
