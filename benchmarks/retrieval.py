@@ -4,8 +4,9 @@
     FUNDSTELLE_SHARED=../shared python benchmarks/retrieval.py --chunks 100000
 
 `--model FOLDER` takes a sentence-transformers model instead of the hashing embedder, `--cross-encoder FOLDER` adds the
-last stage; `--work FOLDER` keeps what was prepared for the next run (with the same `--chunks` and `--model`). At 100,000 chunks the
-local mode of the Qdrant client takes seconds for a question: `--sample 20` for the times, 25,000 chunks for the ranks.
+last stage; `--work FOLDER` keeps what was prepared for the next run (with the same `--chunks` and `--model`). At
+100,000 chunks the local mode of the Qdrant client takes seconds for a question: `--sample 20` for the times, 25,000
+chunks for the ranks.
 
 The collection: the newest version of each law of the corpus, its EU acts in German, and a seeded sample of the bulk of
 federal law up to the wanted number of chunks, written by `reingest` into the embedded engine. The questions: those of
