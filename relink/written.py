@@ -66,8 +66,9 @@ def _key_differs(corpus: Corpus, anchor: Anchor, candidate: Candidate) -> bool:
         texts = [texts[0][span.start : span.end]]
     else:
         texts = [texts[0][span.start :], *texts[1:-1], texts[-1][: span.end]]
-    rest = without_labels(anchor.text)[1]
-    return key_difference(ELLIPSIS.sub(" ", rest), "\n".join(texts), with_gaps=len(anchor.pieces) > 1)
+    label, rest = without_labels(anchor.text)
+    quoted = label + rest if candidate.front else rest
+    return key_difference(ELLIPSIS.sub(" ", quoted), "\n".join(texts), with_gaps=len(anchor.pieces) > 1)
 
 
 def _with_fine_differences(corpus: Corpus, anchor: Anchor, candidates: Sequence[Candidate]) -> list[Candidate]:
