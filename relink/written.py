@@ -27,10 +27,10 @@ def as_written(corpus: Corpus, anchor: Anchor, candidates: Sequence[Candidate]) 
     best = min((candidate.edits for candidate in candidates), default=0)
     if best == 0:
         candidates = _with_fine_differences(corpus, anchor, candidates)
-        if not anchor.documents and not _NUMBERS.search(anchor.text):
-            return list(candidates)
     mine = [candidate for candidate in candidates if candidate.document in anchor.documents]
     at_home = min((candidate.edits for candidate in mine), default=best)
+    if at_home == best == 0 and not _NUMBERS.search(anchor.text):
+        return list(candidates)
     looked_at = 0
     noted: list[Candidate] = []
     for candidate in candidates:

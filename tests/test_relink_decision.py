@@ -160,6 +160,17 @@ def test_a_label_in_front_decides_between_twins_that_begin_with_it() -> None:
         assert (decision.outcome, decision.best.place[2]) == ("linked", absatz)
 
 
+@pytest.mark.parametrize("damage", [("Anzeige", "Anzeige"), ("Anzeige", "Anzcige")])
+def test_a_label_that_the_text_begins_with_is_part_of_the_span(damage: tuple[str, str]) -> None:
+    text = "§ 3 Abs. 2 des Hundegesetzes ist auf die Anzeige des Halters entsprechend anzuwenden"
+    corpus = build_corpus(link_chunks([("KatzG", "5", "1", text + ".")]))
+    decision = decide_anchors(corpus, make_anchors(corpus, [(text.replace(*damage), None)]), [TIERS["fuzzy"]])[0]
+    assert decision.best is not None
+    assert decision.outcome == "linked", "its number is no difference"
+    span = citation_of(corpus, decision.best)[1]
+    assert span.first.chunk_text[span.start : span.end] == text.removeprefix("§ ")
+
+
 @pytest.mark.parametrize("provision", PROVISIONS, ids=lambda provision: f"{provision[0]}-{provision[1]}-{provision[2]}")
 @pytest.mark.parametrize("cut", [0, 9, 20])
 def test_spans_are_exact(provision: tuple[str, str, str | None, str], cut: int) -> None:
