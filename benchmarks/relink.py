@@ -38,7 +38,7 @@ from relink.decision import Decision  # noqa: E402
 from relink.parallel import decide_in_parallel, processors  # noqa: E402
 from relink.run import relink  # noqa: E402
 from relink.tiers import TIERS, decide_anchors  # noqa: E402
-from tests.relink_gold import Row, in_share, read_gold, read_law, score  # noqa: E402
+from tests.relink_gold import Row, in_share, is_held_out, read_gold, read_law, score  # noqa: E402
 
 SEED = 20240601
 SELF_WRITTEN = 0.03
@@ -114,10 +114,18 @@ def measure_engine(chunks: list[LinkChunk], rows: list[Row]) -> float:
             f"  unmatched {counts['unmatched']:5}"
         )
     whole = sum(table.values(), Counter[str]())
-    print(
-        f"links {whole['right'] + whole['wrong']}  precision {whole['right'] / (whole['right'] + whole['wrong']):.5f}"
-    )
+    print(f"links {whole['right'] + whole['wrong']}  precision {precision(whole):.5f}")
+    both = list(zip(rows, decisions, strict=True))
+    for half, held in (("tuned", False), ("held out", True)):
+        mine = [pair for pair in both if is_held_out(pair[0]) == held]
+        part = sum(score(corpus, [row for row, _ in mine], [d for _, d in mine]).values(), Counter[str]())
+        print(f"  {half}: links {part['right'] + part['wrong']}  precision {precision(part):.5f}")
     return rate
+
+
+def precision(counts: Counter[str]) -> float:
+    """Return the share of links that are right."""
+    return counts["right"] / max(1, counts["right"] + counts["wrong"])
 
 
 def memory_peak() -> int:
