@@ -8,9 +8,10 @@ SOURCES := normalize ingest relink retrieve backends migrations commands printin
 
 install: $(VENV)/.installed
 
+# The lock is whole, so nothing is resolved: a release of tomorrow cannot change what is installed, or break it.
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
@@ -33,7 +34,7 @@ lint: install
 	$(BIN)/mypy
 
 lock:
-	pip-compile --quiet --extra dev --generate-hashes --strip-extras --allow-unsafe --no-header \
+	pip-compile --quiet --extra dev --generate-hashes --no-strip-extras --allow-unsafe --no-header \
 		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements.lock pyproject.toml
 
 clean:
