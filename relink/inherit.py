@@ -284,9 +284,11 @@ def settle(connection: sa.Connection, codes: Sequence[str]) -> list[str]:
 def _keep_what_nothing_replaces(connection: sa.Connection) -> None:
     """Keep a person's citation for which `force` found no other: it may be replaced, never erased.
 
-    One whose wording stands elsewhere now waits in the review all the same.
+    Where the run comes to what the person decided, the decision stays theirs. One whose wording stands elsewhere now
+    waits in the review all the same.
     """
     nothing: dict[str, Any] = dict.fromkeys(RESULT, sa.null())
+    _as_before(connection, sa.and_(work.c.human, work.c.outcome == "linked", work.c.citation == work.c.previous))
     lost = sa.and_(work.c.outcome.is_not(None), work.c.citation.is_(None), work.c.previous.is_not(None), ~work.c.ours)
     _as_before(connection, sa.and_(lost, work.c.human))
     moved = sa.and_(lost, work.c.outcome == "ambiguous", work.c.reason == MOVED)

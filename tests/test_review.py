@@ -118,7 +118,7 @@ def test_force_overwrites_a_decision_only_with_another_citation(queue: Tables, s
     assert relink(queue, CHUNKS).citations_written == 1, "only the atom's"
     assert outcomes(queue)[3] == (HUMAN, None)
     relink(queue, CHUNKS, RelinkOptions(force=True))
-    assert outcomes(queue)[1] == (HUMAN, "KatzG § 3"), "the run found nothing that is certain"
+    assert outcomes(queue)[1] == (HUMAN, "KatzG § 3"), "the run comes to the same: it stays the person's"
     assert outcomes(queue)[3] == ("linked", "KatzG § 1 Abs. 1")
 
 
