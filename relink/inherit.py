@@ -3,8 +3,8 @@
 All of it happens in one temporary table, a row a control, so that a dry run and a real one count the same.
 """
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,6 +148,20 @@ def _make_room(connection: sa.Connection) -> None:
     connection.execute(sa.select(sa.func.set_config("work_mem", _WORK_MEMORY, True)))
     with suppress(sa.exc.DBAPIError), connection.begin_nested():  # refused where this session had such tables before
         connection.execute(sa.select(sa.func.set_config("temp_buffers", _TABLE_MEMORY, True)))
+
+
+@contextmanager
+def joined_without(connection: sa.Connection, *methods: str) -> Iterator[None]:
+    """Keep the planner from ways of joining (as Postgres names them) that its guesses about new rows lead it into.
+
+    What it knows of the outcomes is from before there were any, so it takes all of them for a handful, and a nested
+    loop over that handful never ends.
+    """
+    for method in methods:
+        connection.execute(sa.select(sa.func.set_config(f"enable_{method}", "off", True)))
+    yield
+    for method in methods:
+        connection.execute(sa.select(sa.func.set_config(f"enable_{method}", "on", True)))
 
 
 def _as_before(connection: sa.Connection, where: sa.ColumnElement[bool]) -> None:
@@ -315,7 +329,7 @@ def _inherit(connection: sa.Connection) -> None:
     source = sa.alias(work, "source_row")
     cited = source.c.citation.is_not(None)
     found = sa.and_(cited, source.c.outcome != "ambiguous")
-    connection.execute(
+    handed_down = (
         sa.update(work)
         .where(work.c.control_uuid == heirs.c.control_uuid, source.c.control_uuid == heirs.c.source)
         .values(
@@ -330,6 +344,8 @@ def _inherit(connection: sa.Connection) -> None:
             citation=source.c.citation,
         )
     )
+    with joined_without(connection, "nestloop"):
+        connection.execute(handed_down)
 
 
 def _find_heirs(connection: sa.Connection) -> None:
@@ -348,9 +364,6 @@ def _find_heirs(connection: sa.Connection) -> None:
     )
     heirs.create(connection)
     # the planner cannot know how few rows a level has, and would read the whole table for each
-    for method in ("enable_hashjoin", "enable_mergejoin"):
-        connection.execute(sa.select(sa.func.set_config(method, "off", True)))
-    connection.execute(sa.insert(heirs).from_select(["control_uuid", "source"], sa.select(down)))
-    for method in ("enable_hashjoin", "enable_mergejoin"):
-        connection.execute(sa.select(sa.func.set_config(method, "on", True)))
+    with joined_without(connection, "hashjoin", "mergejoin"):
+        connection.execute(sa.insert(heirs).from_select(["control_uuid", "source"], sa.select(down)))
     connection.execute(sa.text(f"ANALYZE {heirs.name}"))

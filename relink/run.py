@@ -32,6 +32,7 @@ from relink.inherit import (
     OUT_OF_SCOPE,
     RESULT,
     Scope,
+    joined_without,
     known_hints,
     narrow,
     open_work,
@@ -233,7 +234,8 @@ def _relink(
         counts = _counts(connection)
         changes = changes_of(connection)
         examples = _examples(connection, counts["outcome"])
-        written = _write(connection, controls, run_id) if run_id is not None else _changes(connection)
+        with joined_without(connection, "nestloop"):  # every row of the run is joined once
+            written = _write(connection, controls, run_id) if run_id is not None else _changes(connection)
         clock.stage("write")
     return RelinkReport(
         run_id=run_id,
