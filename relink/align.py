@@ -146,19 +146,28 @@ def _touches_digit(operations: list[Edit], anchor: str, window: str) -> bool:
     return False
 
 
-def align(anchor: str, letters: str, bounds: tuple[int, int], start: int, end: int, limit: int) -> Alignment | None:
+def align(
+    anchor: str,
+    letters: str,
+    bounds: tuple[int, int],
+    start: int,
+    end: int,
+    limit: int,
+    *,
+    is_near: bool = False,
+) -> Alignment | None:
     """Return the best alignment of the whole anchor near letters[start:end], or None with more than `limit` edits.
 
     `bounds` are the first letter of the document and its end. The ends of the window need only be about right: they
-    move to where the anchor's ends are.
+    move to where the anchor's ends are. `is_near` says that the window was measured and is not too far off.
     """
     low, high = bounds
     size = len(anchor)
     start, end = max(low, start), min(high, end)
     if end - start == size and letters.startswith(anchor, start):
         return Alignment(start, end, 0)
-    slack = abs(end - start - size)
-    if Levenshtein.distance(anchor, letters[start:end], score_cutoff=2 * limit + slack) > 2 * limit + slack:
+    most = 2 * limit + abs(end - start - size)
+    if not is_near and Levenshtein.distance(anchor, letters[start:end], score_cutoff=most) > most:
         return None
     operations, start, end = _fit(anchor, letters, start, end)
     for _ in range(3):

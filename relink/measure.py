@@ -51,12 +51,26 @@ def distance(
 ) -> int:
     """Return the edits between piece[begin:end] and letters[low:high], or FAR if they are more than `most`.
 
-    `masks` are the positions of each letter in the piece, 64 a word; `up` and `down` are room for as many words.
+    `masks`, `up` and `down` are room for a word for every 64 letters of the piece. Letters that both begin or end with
+    are no part of any edit, so most quotations are measured without a step of the algorithm.
     """
-    size, width = end - begin, high - low
-    if abs(size - width) > most:
+    if abs(end - begin - high + low) > most:
         return FAR
+    while begin < end and low < high and piece[begin] == letters[low]:
+        begin += 1
+        low += 1
+    while begin < end and low < high and piece[end - 1] == letters[high - 1]:
+        end -= 1
+        high -= 1
+    size, width = end - begin, high - low
+    if size == 0 or width == 0:
+        return max(size, width)
     words = (size + 63) >> 6
+    for code in range(LETTERS):
+        for w in range(words):
+            masks[code, w] = np.uint64(0)
+    for i in range(size):
+        masks[CODES[piece[begin + i]], i >> 6] |= np.uint64(1) << np.uint64(i & 63)
     one = np.uint64(1)
     top = np.uint64(63)
     for w in range(words):
@@ -111,16 +125,8 @@ def measure(
 ) -> None:
     """Measure the places in order, as long as one may rival the best (see `relink.tiers`)."""
     size = end - begin
-    words = (size + 63) >> 6
     for i in range(kept):
         measures[i] = UNMEASURED
-    if kept == 0:
-        return
-    for code in range(LETTERS):
-        for w in range(words):
-            masks[code, w] = np.uint64(0)
-    for i in range(size):
-        masks[CODES[piece[begin + i]], i >> 6] |= np.uint64(1) << np.uint64(i & 63)
     limit = most_edits(budget, best, size) if alone else budget
     exact = 0
     for i in range(kept):

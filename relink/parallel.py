@@ -12,17 +12,26 @@ import struct
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any
 
 from normalize.errors import FundstelleError
+from relink.align import Alignment
 from relink.anchors import Anchor
 from relink.corpus import Corpus
-from relink.decision import Decision
+from relink.decision import Candidate, Decision
 from relink.tiers import Tier, decide_anchors
 
 _FEWEST = 2_000
 """Quotations below which another process costs more than it saves."""
 _MOST_PROCESSES = 8
 _LENGTH = struct.Struct("<Q")
+
+_CANDIDATE = tuple(field.name for field in fields(Candidate) if field.name != "found")
+_plain_candidate = attrgetter(*_CANDIDATE)
+_plain_alignment = attrgetter(*(field.name for field in fields(Alignment)))
+_Packed = tuple[Any, ...]
 
 
 def processors() -> int:
@@ -81,7 +90,7 @@ def _start(corpus: Corpus, anchors: Sequence[Anchor], tiers: Sequence[Tier]) -> 
         return child, ours
     try:
         os.close(ours)
-        data = pickle.dumps(decide_anchors(corpus, anchors, tiers), protocol=pickle.HIGHEST_PROTOCOL)
+        data = pickle.dumps(_packed(decide_anchors(corpus, anchors, tiers)), protocol=pickle.HIGHEST_PROTOCOL)
         with os.fdopen(theirs, "wb") as pipe:
             pipe.write(_LENGTH.pack(len(data)))
             pipe.write(data)
@@ -98,5 +107,24 @@ def _answer(child: int, pipe: int) -> list[Decision] | None:
     _, status = os.waitpid(child, 0)
     if os.waitstatus_to_exitcode(status) != 0 or len(head) != _LENGTH.size or len(data) != _LENGTH.unpack(head)[0]:
         return None
-    decisions: list[Decision] = pickle.loads(data)  # noqa: S301  from our own child, through a pipe of our own
-    return decisions
+    return _unpacked(pickle.loads(data))  # noqa: S301  from our own child, through a pipe of our own
+
+
+def _packed(decisions: Sequence[Decision]) -> list[_Packed]:
+    """Return decisions as plain tuples, which are sent in a third of the time."""
+    return [
+        (d.outcome, d.tier, d.reason, [(_plain_alignment(c.found), _plain_candidate(c)) for c in d.candidates])
+        for d in decisions
+    ]
+
+
+def _unpacked(decisions: Sequence[_Packed]) -> list[Decision]:
+    return [
+        Decision(
+            outcome,
+            tier,
+            reason,
+            tuple(Candidate(**dict(zip(_CANDIDATE, rest, strict=True)), found=Alignment(*found)) for found, rest in them),
+        )
+        for outcome, tier, reason, them in decisions
+    ]

@@ -167,21 +167,52 @@ def fold(text: str) -> str:
     return fold_all([text]).letters
 
 
-def fold_positions(text: str) -> tuple[str, NDArray[np.int64]]:
+@compiled
+def _fold_one(
+    characters: NDArray[np.uint32], single: Bytes, expansions: Bytes, letters: Bytes, positions: Offsets
+) -> int:
+    """Write the letters of one text, and the position of the character of each; return how many letters there are."""
+    size = at = 0
+    while at < characters.size:
+        character = characters[at]
+        skipped = _absatz_number(characters, at) if character == 40 else 0
+        if skipped:
+            at += skipped
+            continue
+        letter = single[character] if character < _PLANE else 0
+        if letter == _SEVERAL_CODE:
+            for i in range(expansions.shape[1]):
+                if expansions[character, i]:
+                    letters[size], positions[size] = expansions[character, i], at
+                    size += 1
+        elif letter > _SEVERAL_CODE:
+            letters[size], positions[size] = letter, at
+            size += 1
+        at += 1
+    return size
+
+
+def _fold_text(text: str, single: Bytes) -> tuple[str, Offsets]:
+    characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    expansions = _expansions()
+    room = characters.size if text.isascii() else expansions.shape[1] * characters.size
+    letters, positions = np.empty(room, dtype=np.uint8), np.empty(room, dtype=np.int64)
+    size = _fold_one(characters, single, expansions, letters, positions)
+    return letters[:size].tobytes().decode("ascii"), positions[:size]
+
+
+def fold_positions(text: str) -> tuple[str, Offsets]:
     """Return the skeleton of one text and, for each of its letters, the position of its character in the text."""
-    single, several = _tables()
-    masked = ABSATZ_NUMBER.sub(lambda found: " " * len(found[0]), text.replace(_BREAK, " "))
-    wide = np.frombuffer(masked.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    folded = np.where(wide < _PLANE, single[np.minimum(wide, _PLANE - 1)], 0)
-    lengths = (folded != 0).astype(np.int64)
-    wider = np.flatnonzero(folded == _SEVERAL_CODE).tolist()
-    for position in wider:
-        lengths[position] = len(several[int(wide[position])])
-    positions = np.repeat(np.arange(wide.size), lengths)
-    letters = np.repeat(folded, lengths)
-    for position in wider:
-        letters[positions == position] = list(several[int(wide[position])].encode("ascii"))
-    return letters.astype(np.uint8).tobytes().decode("ascii"), positions
+    return _fold_text(text, _tables()[0])
+
+
+@cache
+def _written_table() -> Bytes:
+    """Return the letter for each character, but those that scans confuse as they are written."""
+    single = _tables()[0].copy()
+    for character in _AS_WRITTEN:
+        single[ord(character)] = ord(character.lower())
+    return single
 
 
 def written_letters(text: str) -> str:
@@ -189,9 +220,4 @@ def written_letters(text: str) -> str:
 
     As long as the skeleton, so that equal skeletons compare letter by letter: "Buchstabe i" and "Buchstabe j" have one.
     """
-    letters, positions = fold_positions(text)
-    written = np.frombuffer(letters.encode("ascii"), dtype=np.uint8).copy()
-    characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)[positions]
-    for character in _AS_WRITTEN:
-        written[characters == ord(character)] = ord(character.lower())
-    return written.tobytes().decode("ascii")
+    return _fold_text(text, _written_table())[0]

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from normalize.identity import chunk_hash
 from normalize.text import clean_inline
 from relink.align import Alignment, align, align_pieces
@@ -12,10 +14,14 @@ from relink.corpus import Corpus
 from relink.decision import AMENDED_SIMILARITY, Candidate, Decision, Level, decide
 from relink.gaps import align_with_gap
 from relink.measure import FAR, MANY_PLACES, WEAK_PLACES
+from relink.seeds import Bytes, Words
+from relink.skeleton import fold_all
 from relink.vote import MOST_PLACES, Query, Votes, vote
 from relink.written import as_written
 
 _BLOCK_ANCHORS = 2048
+_TAIL = 16
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 UNCONFIRMED = "whole_chunk_unconfirmed"
 """Reason of a quotation that is a whole chunk, but may stand elsewhere too."""
 _SPILL_SAVES = 0.7
@@ -55,6 +61,32 @@ def candidate_of(corpus: Corpus, anchor: Anchor, found: Alignment) -> Candidate:
     )
 
 
+def _chunks_that_read(corpus: Corpus, skeletons: Sequence[str]) -> dict[str, list[int]]:
+    """Return the chunks with just the letters of a quotation, by those: no other one is it as a whole.
+
+    The last letters of each chunk are looked at first, as numbers: that touches no object of it.
+    """
+    found: dict[str, list[int]] = {}
+    if corpus.codes.size < _TAIL:
+        return found
+    tails = [skeleton[-_TAIL:].encode("ascii") for skeleton in skeletons if len(skeleton) >= _TAIL]
+    asked = np.frombuffer(b"".join(tails), dtype=np.uint8).reshape(-1, _TAIL)
+    ends = np.maximum(np.array(corpus.starts[1:], dtype=np.int64), _TAIL)
+    held = np.lib.stride_tricks.sliding_window_view(corpus.codes, _TAIL)[ends - _TAIL]
+    wanted = set(skeletons)
+    for i in np.flatnonzero(np.isin(_as_numbers(held), np.unique(_as_numbers(asked)))).tolist():
+        skeleton = corpus.letters[corpus.starts[i] : corpus.starts[i + 1]]
+        if skeleton in wanted:
+            found.setdefault(skeleton, []).append(i)
+    return found
+
+
+def _as_numbers(tails: Bytes) -> Words:
+    """Return a number for each row of letters; few different rows share one."""
+    halves = np.ascontiguousarray(tails).view(np.uint64)
+    return halves[:, 0] * _ODD ^ halves[:, 1]
+
+
 @dataclass(frozen=True, slots=True)
 class HashTier:
     """Quotations that are a whole chunk: equal hash of the cleaned text.
@@ -67,18 +99,19 @@ class HashTier:
 
     def decide_all(self, corpus: Corpus, anchors: Sequence[Anchor]) -> list[Decision]:
         """Return a decision for each anchor, in order."""
-        hashes = [(chunk_hash(anchor.text), chunk_hash(clean_inline(anchor.text))) for anchor in anchors]
-        wanted = {value for pair in hashes for value in pair}
-        chunks: dict[str, list[int]] = {}
-        for i, chunk in enumerate(corpus.chunks):
-            if chunk.chunk_hash in wanted:
-                chunks.setdefault(chunk.chunk_hash, []).append(i)
+        folded = fold_all([anchor.text for anchor in anchors])
+        letters, starts = folded.letters, folded.starts.tolist()
+        skeletons = [letters[start:end] for start, end in zip(starts, starts[1:], strict=False)]
+        same = _chunks_that_read(corpus, skeletons)
         decisions = []
-        for anchor, (raw, clean) in zip(anchors, hashes, strict=True):
+        for anchor, skeleton in zip(anchors, skeletons, strict=True):
             if anchor.letters < MIN_LETTERS:
                 decisions.append(Decision("unmatched", None, "too_short", ()))
                 continue
-            mine = sorted({*chunks.get(raw, ()), *chunks.get(clean, ())})
+            mine = same.get(skeleton, [])
+            if mine:
+                hashes = {chunk_hash(anchor.text), chunk_hash(clean_inline(anchor.text))}
+                mine = [i for i in mine if corpus.chunks[i].chunk_hash in hashes]
             decisions.append(self._decide(corpus, anchor, mine))
         return decisions
 
@@ -217,7 +250,7 @@ def _verify(corpus: Corpus, search: _Search, votes: Votes, budget: int, *, every
         limit = budget if best < 0 else min(budget, best + max(8, letters // 20))
         if measure == FAR or measure > 2 * limit:
             continue
-        found = _align_at(corpus, anchor, start, end, limit)
+        found = _align_at(corpus, anchor, start, end, limit, is_near=measure >= 0)
         if found is None:
             continue
         candidate = candidate_of(corpus, anchor, found)
@@ -228,11 +261,13 @@ def _verify(corpus: Corpus, search: _Search, votes: Votes, budget: int, *, every
     search.crowded = search.crowded or (len(votes.votes) == MOST_PLACES and best == 0)
 
 
-def _align_at(corpus: Corpus, anchor: Anchor, start: int, end: int, limit: int) -> Alignment | None:
+def _align_at(
+    corpus: Corpus, anchor: Anchor, start: int, end: int, limit: int, *, is_near: bool
+) -> Alignment | None:
     piece = anchor.pieces[anchor.main]
     middle = min(max((start + end) // 2, 0), len(corpus.letters) - 1)
     bounds = corpus.document_range(corpus.document_of(corpus.chunk_at(middle)))
-    found = align(piece, corpus.letters, bounds, start, end, limit)
+    found = align(piece, corpus.letters, bounds, start, end, limit, is_near=is_near)
     if found is None:
         return None
     if found.edits:

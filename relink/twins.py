@@ -38,7 +38,12 @@ _FEWEST_LETTERS = 4
 
 def words(text: str) -> list[str]:
     """Return the words of a text in lower case, without hyphens of line ends, blanks in numbers, Absatz numbers."""
-    return _WORD.findall(ABSATZ_NUMBER.sub(" ", _BLANKS.sub("", _SOFT.sub("", text))).lower())
+    if "\n" in text or "\u00ad" in text:
+        text = _SOFT.sub("", text)
+    text = _BLANKS.sub("", text)
+    if "(" in text:
+        text = ABSATZ_NUMBER.sub(" ", text)
+    return _WORD.findall(text.lower())
 
 
 def key_difference(quotation: str, text: str, *, with_gaps: bool = False) -> bool:
