@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from relink.cited import Cited, OldPlace
 from relink.corpus import Corpus
@@ -21,13 +21,13 @@ _ITEM_LABEL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """One quotation: its text, what its control knows of the law, and its skeleton in pieces between ellipses.
 
     `label` is the skeleton of a "§ 5" in front that was taken off: mostly the number of the norm, but sometimes the
     first word of the text itself. `documents` are what `hint` may mean, none if it is not ingested. `cited` is what an
-    older citation of the control says.
+    older citation of the control says. `letters` is how many all pieces have, `main` the number of the longest one,
+    which is looked up first. A tuple, since there is one for each of a great many quotations.
     """
 
     text: str
@@ -35,17 +35,9 @@ class Anchor:
     documents: tuple[int, ...]
     label: str
     pieces: tuple[str, ...]
-    cited: Cited | None = None
-
-    @property
-    def letters(self) -> int:
-        """Number of letters of all pieces."""
-        return sum(map(len, self.pieces))
-
-    @property
-    def main(self) -> int:
-        """Number of the longest piece, which is looked up first."""
-        return max(range(len(self.pieces)), key=lambda i: len(self.pieces[i]))
+    cited: Cited | None
+    letters: int
+    main: int
 
 
 def without_labels(text: str) -> tuple[str, str]:
@@ -84,10 +76,11 @@ def make_anchors(
     for i, (text, hint) in enumerate(quotations):
         if hint not in known:
             known[hint] = corpus.documents_of_hint(hint or "")
-        mine = tuple(piece for piece in every[begin : begin + counts[i]] if len(piece) > 2)
+        mine = tuple([piece for piece in every[begin : begin + counts[i]] if len(piece) > 2]) or ("",)
         begin += counts[i]
         cited = _cited(corpus, old[i]) if old is not None else None
-        anchors.append(Anchor(text, hint, known[hint], every[i], mine or ("",), cited))
+        sizes = list(map(len, mine))
+        anchors.append(Anchor(text, hint, known[hint], every[i], mine, cited, sum(sizes), sizes.index(max(sizes))))
     return anchors
 
 

@@ -124,7 +124,9 @@ def _unpacked(decisions: Sequence[_Packed]) -> list[Decision]:
             outcome,
             tier,
             reason,
-            tuple(Candidate(**dict(zip(_CANDIDATE, rest, strict=True)), found=Alignment(*found)) for found, rest in them),
+            tuple(
+                Candidate(found=Alignment(*found), **dict(zip(_CANDIDATE, rest, strict=True))) for found, rest in them
+            ),
         )
         for outcome, tier, reason, them in decisions
     ]

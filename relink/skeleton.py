@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from relink.compiled import compiled
 
 Bytes = NDArray[np.uint8]
-Characters = NDArray[np.uint16]
+Characters = NDArray[np.uint16] | NDArray[np.uint32]
 Offsets = NDArray[np.int64]
 
 _CONFUSED = str.maketrans("lj10", "iiio")

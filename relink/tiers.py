@@ -1,5 +1,6 @@
 """The tiers: rooms with one interface, tried in order until one links (DESIGN §7)."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -101,7 +102,7 @@ class HashTier:
         """Return a decision for each anchor, in order."""
         folded = fold_all([anchor.text for anchor in anchors])
         letters, starts = folded.letters, folded.starts.tolist()
-        skeletons = [letters[start:end] for start, end in zip(starts, starts[1:], strict=False)]
+        skeletons = [letters[start:end] for start, end in itertools.pairwise(starts)]
         same = _chunks_that_read(corpus, skeletons)
         decisions = []
         for anchor, skeleton in zip(anchors, skeletons, strict=True):
@@ -261,9 +262,7 @@ def _verify(corpus: Corpus, search: _Search, votes: Votes, budget: int, *, every
     search.crowded = search.crowded or (len(votes.votes) == MOST_PLACES and best == 0)
 
 
-def _align_at(
-    corpus: Corpus, anchor: Anchor, start: int, end: int, limit: int, *, is_near: bool
-) -> Alignment | None:
+def _align_at(corpus: Corpus, anchor: Anchor, start: int, end: int, limit: int, *, is_near: bool) -> Alignment | None:
     piece = anchor.pieces[anchor.main]
     middle = min(max((start + end) // 2, 0), len(corpus.letters) - 1)
     bounds = corpus.document_range(corpus.document_of(corpus.chunk_at(middle)))

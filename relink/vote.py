@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,12 +20,11 @@ _OFFSET_BITS = 13
 _BELOW = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """One piece of a quotation, to be looked for in letters `low` to `high` of the corpus.
 
     `budget` is how many edits an alignment may have, `best` how many the best one elsewhere has (None: there is none).
-    `alone` says that the piece is the whole quotation of so many letters.
+    `alone` says that the piece is the whole quotation of so many letters. A tuple, as `Votes` is, for their number.
     """
 
     piece: str
@@ -44,8 +44,7 @@ class Place:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Votes:
+class Votes(NamedTuple):
     """The places of one query, best first, and how many seeds were asked; `flood` if even the rarest is boilerplate.
 
     One list a column: votes, start, end, and the measure: edits between piece and window beyond what their lengths
