@@ -17,7 +17,7 @@ import time
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -79,6 +79,10 @@ class Faults:
 
     def clear(self) -> None:
         self.planned.clear()
+
+    def next(self, method: str, path: str) -> Fault | None:
+        """Return the fault the next such request will meet."""
+        return Faults([replace(fault) for fault in self.planned]).take(method, path)
 
     def take(self, method: str, path: str) -> Fault | None:
         """Return the fault this request meets, and use it up."""

@@ -31,6 +31,7 @@ from ingest.verify import verify
 from normalize.errors import FundstelleError, GateError, LockedError, UsageError
 from normalize.laws import LawTable
 from retrieve.search import SearchOptions, search
+from tests.patience import connect_patiently
 from tests.payloads import expected_payloads
 from tests.qdrant_app import Fault, Server
 from tests.test_cli import Run
@@ -515,8 +516,8 @@ def test_half_a_collection_put_back_is_not_served_and_not_taken_for_a_backup(ben
 FAULTS = [
     Fault("500", "POST", "/collections/aliases"),
     Fault("500_after", "POST", "/collections/aliases"),
-    Fault("timeout_before", "POST", "/collections/aliases", seconds=6),
-    Fault("timeout_after", "POST", "/collections/aliases", seconds=6),
+    Fault("timeout_before", "POST", "/collections/aliases", seconds=1.5),
+    Fault("timeout_after", "POST", "/collections/aliases", seconds=1.5),
     Fault("reset_after", "POST", "/collections/aliases"),
     Fault("dropped_200", "POST", "/collections/aliases"),
     Fault("429", "POST", "/collections/aliases"),
@@ -528,7 +529,7 @@ FAULTS = [
 def test_the_switch_is_certain_whatever_the_server_answers(
     fault: Fault, server: Server, tmp_path: Path, tables: Tables
 ) -> None:
-    with connect(server.url, None, 2) as remote:
+    with connect_patiently(server) as remote:
         bench = Bench(remote, tables, tmp_path, Counting(64))
         bench.use(1)
         bench.reingest()

@@ -9,13 +9,14 @@ import pytest
 from backends.embedders import HashingEmbedder
 from backends.tables.connect import Tables
 from backends.vectors.edge import EdgeStore
-from backends.vectors.qdrant import QdrantStore, connect
+from backends.vectors.qdrant import QdrantStore
 from backends.vectors.qdrant_bulk import PAUSED
 from ingest import reingest as module
 from ingest.manifest import read_manifest
 from ingest.reingest import reingest
 from normalize.errors import StoreError
 from normalize.laws import LawTable
+from tests.patience import connect_patiently
 from tests.payloads import expected_payloads
 from tests.qdrant_app import Fault, Server
 from tests.vectors_fixtures import running_server, server
@@ -31,7 +32,7 @@ NAME = "beispiel"
 @pytest.fixture
 def store(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantStore]:
     monkeypatch.setattr(module, "BULK", 10)  # the examples are a bulk
-    with connect(server.url, None, 2.0) as made:
+    with connect_patiently(server) as made:
         monkeypatch.setattr(made, "_pause", lambda seconds: None)
         yield made
 

@@ -23,7 +23,7 @@ from backends.tables.locks import collection_lock
 from backends.tables.runs import document_states
 from backends.vectors.batches import BATCH_BYTES
 from backends.vectors.edge import EdgeStore
-from backends.vectors.qdrant import QdrantStore, connect
+from backends.vectors.qdrant import QdrantStore
 from backends.vectors.store import Floats, Layout, Point, SparseVector
 from ingest import certain
 from ingest.manifest import Manifest, read_manifest
@@ -33,6 +33,7 @@ from ingest.verify import verify
 from normalize.errors import ContractError, FundstelleError, GateError, LockedError, StoreError
 from normalize.identity import point_id
 from normalize.laws import LawTable
+from tests.patience import connect_patiently
 from tests.payloads import expected_payloads
 from tests.qdrant_app import Fault, Seen, Server
 from tests.vectors_fixtures import running_server, server
@@ -90,7 +91,7 @@ def test_every_row_of_the_list_has_its_test(shared: Path) -> None:
 def store(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantStore]:
     """A server whose log is empty."""
     monkeypatch.setattr(certain, "_PAUSE", 0.01)
-    with connect(server.url, None, 1.0) as made:
+    with connect_patiently(server) as made:
         yield made
 
 

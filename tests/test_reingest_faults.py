@@ -12,7 +12,6 @@ import pytest
 
 from backends.embedders import HashingEmbedder
 from backends.tables.connect import Tables
-from backends.vectors.qdrant import connect
 from backends.vectors.store import Layout, Point, VectorStore
 from ingest import certain
 from ingest.manifest import read_manifest
@@ -21,6 +20,7 @@ from ingest.reingest import reingest
 from ingest.verify import verify
 from normalize.errors import FundstelleError
 from normalize.laws import LawTable
+from tests.patience import connect_patiently
 from tests.payloads import expected_payloads
 from tests.qdrant_app import Fault, Kind, Server
 from tests.vectors_fixtures import running_server, server
@@ -46,7 +46,7 @@ WRITE_FAULTS = [kind for kind in get_args(Kind) if kind != "wrong_count"]
 def store(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[VectorStore]:
     """A server with a collection as an older pipeline left it: one unnamed vector, no BM25, random ids."""
     monkeypatch.setattr(certain, "_PAUSE", 0.01)
-    with connect(server.url, None, 1.0) as made:
+    with connect_patiently(server) as made:
         made.create(NAME, Layout(dimension=32, dense="", sparse=None), {}, {})
         vectors = np.eye(32, dtype=np.float32)
         made.upsert(NAME, [Point(point_id, vectors[n], None, OLD) for n, point_id in enumerate(OLD_IDS)])

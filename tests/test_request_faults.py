@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from backends.tables.connect import Tables
-from backends.vectors.qdrant import connect
 from backends.vectors.store import Layout, Point, VectorStore
 from ingest import certain
 from ingest.prune import prune
 from ingest.reingest import reingest
 from ingest.verify import verify
+from tests.patience import connect_patiently
 from tests.payloads import expected_payloads
 from tests.qdrant_app import Fault, Kind, Server
 from tests.test_blue_green import LAWS, NAME, Bench, Counting
@@ -26,7 +26,7 @@ from tests.test_reingest_faults import OLD, OLD_IDS, until_it_ends
 from tests.vectors_fixtures import running_server as running_server
 from tests.vectors_fixtures import server as server
 
-TIMEOUT, SLOW = 0.5, 0.8
+SLOW = 1.3
 FAULTS: list[Kind] = [
     "500", "timeout_after", "html", "429", "timeout_before", "reset_after", "500_after", "reset_before",
 ]  # fmt: skip
@@ -56,7 +56,7 @@ def cases() -> list[tuple[str, str, Kind, int]]:
 @pytest.fixture
 def store(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[VectorStore]:
     monkeypatch.setattr(certain, "_PAUSE", 0.01)
-    with connect(server.url, None, TIMEOUT) as made:
+    with connect_patiently(server) as made:
         yield made
 
 

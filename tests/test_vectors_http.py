@@ -20,6 +20,7 @@ from backends.vectors.checks import payload_bytes
 from backends.vectors.qdrant import QdrantStore, connect, without_credentials
 from backends.vectors.store import Layout, PointId, SparseVector, Where
 from normalize.errors import FundstelleError, StoreError, StoreUnavailableError, UnknownOutcomeError, UsageError
+from tests.patience import connect_patiently
 from tests.qdrant_app import REQUEST_BYTES, Fault, Kind, QdrantApp, Server, serve
 from tests.vectors_fixtures import running_server as running_server
 from tests.vectors_fixtures import server as server
@@ -31,8 +32,8 @@ POINTS = "/collections/law/points"
 
 @pytest.fixture
 def law(server: Server) -> Iterator[QdrantStore]:
-    """A store with collection `law` of 30 points and a time-out of one second; the log is empty."""
-    with connect(server.url, None, 1) as store:
+    """A store with collection `law` of 30 points; the log is empty."""
+    with connect_patiently(server) as store:
         store.create("law", LAYOUT, INDEXES, METADATA)  # type: ignore[arg-type]
         store.upsert("law", [point(number) for number in range(30)])
         server.log.clear()
@@ -239,7 +240,7 @@ class TestReadFaults:
         kind: Kind,
         error: type[FundstelleError],
     ) -> None:
-        server.faults.add(Fault(kind, seconds=1.1))
+        server.faults.add(Fault(kind, seconds=1.3))
         with pytest.raises(error) as caught:
             read(law)
         assert type(caught.value) is error
@@ -285,7 +286,7 @@ class TestConnecting:
 
     def test_a_server_that_goes_away(self) -> None:
         with serve() as server:
-            store = connect(server.url, None, 1)
+            store = connect(server.url, None, 5)
             store.create("law", LAYOUT, {}, {})
         with pytest.raises(StoreUnavailableError):
             store.count("law")
@@ -296,7 +297,7 @@ class TestConnecting:
     def test_something_else_listens(self, server: Server) -> None:
         server.faults.add(Fault("html"))
         with pytest.raises(StoreError, match="not one of Qdrant's"):
-            connect(server.url, None, 1)
+            connect(server.url, None, 5)
 
     @pytest.mark.parametrize("url", ["ftp://host", "http://", "http://host:port"])
     def test_an_impossible_address(self, url: str) -> None:
