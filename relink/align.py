@@ -120,20 +120,26 @@ def is_slip(one: str, other: str) -> bool:
 def _without_slips(operations: list[Edit], anchor: str, window: str) -> list[Edit]:
     """Return the edits that are no usual slip of a scan (c for e, rn for m)."""
     real: list[Edit] = []
-    for i, (kind, source, target) in enumerate(operations):
+    for i, edit in enumerate(operations):
+        kind, source, target = edit
         if kind == "replace":
-            if is_slip(anchor[source], window[target]):
+            one, other = anchor[source], window[target]
+            if one + other in _CONFUSED:
                 continue
-            near = operations[max(0, i - 1) : i + 2]
-            pair = {anchor[source], window[target]}
-            if "m" in pair and pair <= _PART_OF_M and any(k != "replace" and abs(s - source) <= 1 for k, s, _ in near):
+            # m for two of its parts is a replacement beside a letter put in or left out
+            if (
+                (one == "m" or other == "m")
+                and one in _PART_OF_M
+                and other in _PART_OF_M
+                and any(k != "replace" and abs(s - source) <= 1 for k, s, _ in operations[max(0, i - 1) : i + 2])
+            ):
                 continue
-        else:
-            letter = anchor[source] if kind == "delete" else window[target]
-            near = [op for op in operations[max(0, i - 1) : i + 2] if op[0] == "replace" and abs(op[1] - source) <= 1]
-            if letter in _PART_OF_M and any("m" in (anchor[s], window[t]) for _, s, t in near):
-                continue
-        real.append((kind, source, target))
+        elif (anchor[source] if kind == "delete" else window[target]) in _PART_OF_M and any(
+            k == "replace" and abs(s - source) <= 1 and "m" in (anchor[s], window[t])
+            for k, s, t in operations[max(0, i - 1) : i + 2]
+        ):
+            continue
+        real.append(edit)
     return real
 
 

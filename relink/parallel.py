@@ -104,10 +104,11 @@ def _answer(child: int, pipe: int) -> list[Decision] | None:
     with os.fdopen(pipe, "rb") as file:
         head = file.read(_LENGTH.size)
         data = file.read(_LENGTH.unpack(head)[0]) if len(head) == _LENGTH.size else b""
+    is_whole = len(head) == _LENGTH.size and len(data) == _LENGTH.unpack(head)[0]
+    # made into decisions while the child gives its memory back
+    decisions = _unpacked(pickle.loads(data)) if is_whole else None  # noqa: S301  from our own child, by our own pipe
     _, status = os.waitpid(child, 0)
-    if os.waitstatus_to_exitcode(status) != 0 or len(head) != _LENGTH.size or len(data) != _LENGTH.unpack(head)[0]:
-        return None
-    return _unpacked(pickle.loads(data))  # noqa: S301  from our own child, through a pipe of our own
+    return decisions if os.waitstatus_to_exitcode(status) == 0 else None
 
 
 def _packed(decisions: Sequence[Decision]) -> list[_Packed]:

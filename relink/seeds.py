@@ -159,16 +159,36 @@ def _lower(keys: Words, begin: int, end: int, key: np.uint64) -> int:
 
 
 @compiled
-def look_up(keys: Words, table: Integers, bits: int, value: np.uint64, low: int, high: int) -> tuple[int, int]:
-    """Return where the keys of a hash with positions in [low, high) begin and end."""
-    bucket = np.int64(value >> np.uint64(64 - POSITION_BITS - bits))
-    begin, end = table[bucket], table[bucket + 1]
-    base = value << _SHIFT
-    first = _lower(keys, begin, end, base | np.uint64(low))
-    if high >= MAX_LETTERS:
-        high = MAX_LETTERS - 1
-    last = _lower(keys, first, end, base | np.uint64(high))
-    return first, last
+def look_up_all(
+    keys: Words,
+    table: Integers,
+    bits: int,
+    hashes: Words,
+    count: int,
+    low: int,
+    high: int,
+    first: Integers,
+    found: Integers,
+) -> None:
+    """Write for each hash where its keys with positions in [low, high) begin, and how many they are.
+
+    The index is in no cache of a processor, so one step is made for all hashes before the next one: it then waits for
+    many places of the memory at a time.
+    """
+    shift = np.uint64(64 - POSITION_BITS - bits)
+    for i in range(count):
+        bucket = np.int64(hashes[i] >> shift)
+        first[i], found[i] = table[bucket], table[bucket + 1]
+    for i in range(count):  # the first halving of each bucket
+        middle = (first[i] + found[i]) >> 1
+        if middle < found[i] and keys[middle] < ((hashes[i] << _SHIFT) | np.uint64(low)):
+            first[i] = middle + 1
+    above = np.uint64(min(high, MAX_LETTERS - 1))
+    for i in range(count):
+        base = hashes[i] << _SHIFT
+        begin = _lower(keys, first[i], found[i], base | np.uint64(low))
+        found[i] = _lower(keys, begin, found[i], base | above) - begin
+        first[i] = begin
 
 
 @compiled

@@ -7,7 +7,7 @@ are no slips of copying. What a scan confuses ("l" for "1", "S" for "5") is none
 import re
 from collections.abc import Iterator, Sequence
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Levenshtein, Postfix, Prefix
 
 from relink.align import is_slip
 from relink.skeleton import ABSATZ_NUMBER, fold
@@ -51,11 +51,30 @@ def key_difference(quotation: str, text: str, *, with_gaps: bool = False) -> boo
 
     `with_gaps` says that the quotation leaves out words of the text: only words in place of others count then.
     """
+    ours, theirs = _between_common_ends(quotation, text)
     return any(
         _is_key(ours, theirs)
-        for ours, theirs in _differences(words(quotation), words(text))
+        for ours, theirs in _differences(words(ours), words(theirs))
         if not with_gaps or len(ours) == len(theirs)
     )
+
+
+def _between_common_ends(one: str, other: str) -> tuple[str, str]:
+    """Return two texts without the whole words that both begin and end with, as far as those are easily told."""
+    begin = Prefix.similarity(one, other)
+    while begin > 0 and not (_is_border(one, begin) and _is_border(other, begin)):
+        begin = one.rfind(" ", 0, begin)
+    one, other = one[max(begin, 0) :], other[max(begin, 0) :]
+    end = Postfix.similarity(one, other)
+    while end > 0 and not (_is_border(one, len(one) - end) and _is_border(other, len(other) - end)):
+        at = one.find(" ", len(one) - end + 1)
+        end = len(one) - at if at >= 0 else 0
+    return one[: len(one) - end], other[: len(other) - end]
+
+
+def _is_border(text: str, at: int) -> bool:
+    """Return whether a blank between two words of letters stands there, which no hyphen or number reaches over."""
+    return 0 < at < len(text) - 1 and text[at] == " " and text[at - 1].isalpha() and text[at + 1].isalpha()
 
 
 def same_numbers(quotation: str, text: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from relink.compiled import compiled
 from relink.measure import LETTERS, measure
-from relink.seeds import Bytes, Integers, K, SeedIndex, Words, look_up, position_of, room_for, seeds_between
+from relink.seeds import Bytes, Integers, K, SeedIndex, Words, look_up_all, position_of, room_for, seeds_between
 
 FLOOD = 4000
 """Most occurrences of the rarest seed that are followed; what is more common than that is boilerplate."""
@@ -84,9 +84,7 @@ def _chosen_seeds(
 
     They are all that occur, or the rarest in each part of the piece.
     """
-    for i in range(count):
-        first[i], last = look_up(keys, table, bits, hashes[i], low, high)
-        found[i] = last - first[i]
+    look_up_all(keys, table, bits, hashes, count, low, high, first, found)
     if every_seed:
         many = 0
         for i in range(count):
@@ -265,7 +263,7 @@ def vote(
     ranges = np.array([(query.low, query.high) for query in queries], dtype=np.int64)
     limits = np.array([(q.budget, -1 if q.best is None else q.best, q.alone) for q in queries], dtype=np.int64)
     told = np.zeros((len(queries), 3), dtype=np.int64)
-    places = np.zeros((len(queries), 4, MOST_PLACES), dtype=np.int64)
+    places = np.empty((len(queries), 4, MOST_PLACES), dtype=np.int64)
     _vote(
         pieces,
         edges,
@@ -281,8 +279,15 @@ def vote(
         told,
         places,
     )
+    kept = told[:, 2]
+    is_kept = np.arange(MOST_PLACES) < kept[:, np.newaxis]
+    votes, starts, ends, measures = (places[:, column][is_kept].tolist() for column in range(4))
     found = []
-    for (asked, flood, kept), columns in zip(told.tolist(), places, strict=True):
-        votes, starts, ends, measures = columns[:, :kept].tolist()
-        found.append(Votes(asked, bool(flood), votes, starts, ends, measures))
+    begin = 0
+    for asked, flood, many in told.tolist():
+        end = begin + many
+        found.append(
+            Votes(asked, bool(flood), votes[begin:end], starts[begin:end], ends[begin:end], measures[begin:end])
+        )
+        begin = end
     return found

@@ -52,6 +52,15 @@ def test_what_turns_a_rule(quotation: str, text: str, differs: bool) -> None:
     assert not key_difference(text, text)
 
 
+@given(st.data())
+@settings(max_examples=200)
+def test_what_turns_a_rule_is_seen_between_any_words_that_agree(data: st.DataObject) -> None:
+    words = st.lists(st.sampled_from(["der", "Halter", "(2)", "10", "000", "Satz", "täg-\nlich", "§", "Hund,", "5."]))
+    before, behind = " ".join(data.draw(words)), " ".join(data.draw(words))
+    assert key_difference(f"{before} Hund darf {behind}", f"{before} Hund darf nicht {behind}")
+    assert not key_difference(f"{before} Hund darf {behind}", f"{before} Hunb darf {behind}")
+
+
 def test_words_left_out_are_no_difference_where_the_quotation_has_gaps() -> None:
     text = "Der Halter darf die Katze nicht länger als 10 Tage allein lassen."
     assert key_difference("Der Halter darf allein lassen.", text)
