@@ -1,7 +1,6 @@
 """Alignment of a quotation with one place of the corpus: edit distance, span, and what kind of edits they are."""
 
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from rapidfuzz.distance import Levenshtein
 
@@ -20,13 +19,13 @@ _LOST_SHARE = 0.6
 Edit = tuple[str, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
+class Alignment(NamedTuple):
     """Letters `start` to `end` of the corpus, and the edits (kind, position in the anchor, position in them) between.
 
     `edits` counts all of them, those of other pieces of the quotation too; `changes` are the main piece's that are no
     usual slip of a scan. `block` is the length of the longest block of such changes, `digits` whether one of them
-    touches a digit; `lost` is how many letters at one end of the quotation, or in one piece of it, stand nowhere.
+    touches a digit; `lost` is how many letters at one end of the quotation, or in one piece of it, stand nowhere. A
+    tuple, since there are several for each quotation.
     """
 
     start: int

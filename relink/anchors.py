@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from relink.cited import Cited, OldPlace
 from relink.corpus import Corpus
+from relink.garbage import without_collection
 from relink.skeleton import fold_all
 
 MIN_LETTERS = 20
@@ -58,6 +59,13 @@ def make_anchors(
     corpus: Corpus, quotations: Sequence[tuple[str, str | None]], old: Sequence[OldPlace | None] | None = None
 ) -> list[Anchor]:
     """Return the anchors of (text, hint) pairs, in their order; `old` has what older citations of them say."""
+    with without_collection():
+        return _anchors(corpus, quotations, old)
+
+
+def _anchors(
+    corpus: Corpus, quotations: Sequence[tuple[str, str | None]], old: Sequence[OldPlace | None] | None
+) -> list[Anchor]:
     labels: list[str] = []
     pieces: list[str] = []
     counts: list[int] = []

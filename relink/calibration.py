@@ -88,8 +88,8 @@ def measured(corpus: Corpus, neighbours: Neighbours, known: Sequence[Known]) -> 
                 continue
             chunk = corpus.chunks[ranked[0].first_chunk]
             same = (chunk.regulation_code, chunk.article) == (code, article) and paragraph in (None, chunk.paragraph)
-            margin = ranked[0].value - (ranked[1].value if len(ranked) > 1 else 0.0)
-            found.append((ranked[0].value, margin, is_there and same))
+            margin = ranked[0].similarity - (ranked[1].similarity if len(ranked) > 1 else 0.0)
+            found.append((ranked[0].similarity, margin, is_there and same))
     return found
 
 

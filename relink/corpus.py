@@ -11,6 +11,7 @@ from normalize.laws import LawTable
 from relink.chunks import LinkChunk
 from relink.kept import index_of
 from relink.seeds import Bytes, Integers, SeedIndex
+from relink.tails import Tails, tails_of
 
 _NOT_WORD = re.compile(r"[\W_]+")
 _YEAR = re.compile(r"\s+(19|20)\d\d$")
@@ -31,6 +32,7 @@ class Corpus:
     starts: list[int]
     document_starts: list[int]
     seeds: SeedIndex
+    tails: Tails
     laws: dict[str, tuple[int, ...]]
 
     def chunk_at(self, position: int) -> int:
@@ -93,5 +95,6 @@ def build_corpus(chunks: Sequence[LinkChunk], threads: int = 2, folder: Path | N
         starts=folded.starts.tolist(),
         document_starts=document_starts,
         seeds=index.seeds,
+        tails=tails_of(folded.codes, folded.starts),
         laws=_laws(chunks, firsts),
     )

@@ -4,9 +4,8 @@ Decided by similarity *and* margin to the best different citation; a hint breaks
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
@@ -42,14 +41,14 @@ class Level(IntEnum):
     NONE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One place that may be quoted: its citation down to the Absatz, its chunks, and how it agrees.
 
     `place` has no article where the text runs over several; `letters` is the length of the quotation, `wording` the
     skeleton of the text; `labelled` says that the text itself has the label in front of the quotation; `fine` counts
     letters that are one in the skeleton but not as written ("Buchstabe i"/"Buchstabe j"); `key` says that a number, a
-    negation or a party is another one; `front` is how many letters that label has there.
+    negation or a party is another one; `front` is how many letters that label has there. `score` is the similarity of a
+    tier that compares meanings instead of letters.
     """
 
     place: Place
@@ -63,16 +62,23 @@ class Candidate:
     fine: int = 0
     key: bool = False
     front: int = 0
+    score: float | None = None
 
     @property
     def edits(self) -> int:
         """Edits between quotation and text, in letters."""
         return self.found.edits
 
+    def scored(self, score: float) -> "Candidate":
+        """Return the candidate with a score of its own."""
+        return self._replace(score=round(score, 6))
+
     @property
     def similarity(self) -> float:
-        """1 less edits per letter of the quotation."""
-        return round(max(0.0, 1.0 - self.edits / self.letters), 9)
+        """1 less edits per letter of the quotation, or the score."""
+        if self.score is not None:
+            return self.score
+        return round(max(0.0, 1.0 - self.found.edits / self.letters), 9)
 
     @property
     def level(self) -> Level:
@@ -85,8 +91,7 @@ class Candidate:
         return Level.AMENDED if self.similarity >= AMENDED_SIMILARITY else Level.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What becomes of a quotation; `candidates` are the best ones of different citations, best first."""
 
     outcome: Outcome

@@ -7,7 +7,7 @@ vector hardly sees a number or a "nicht": where those differ, the control goes t
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,18 +36,6 @@ class Thresholds:
 
     score: float
     margin: float
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredCandidate(Candidate):
-    """A candidate whose similarity is a score of its own instead of counted letters."""
-
-    value: float = 0.0
-
-    @property
-    def similarity(self) -> float:
-        """The score."""
-        return self.value
 
 
 @cache
@@ -89,12 +77,6 @@ def calibrate(found: Iterable[tuple[float, float, bool]], precision: float = 0.9
             if last_of_score and right >= precision * number and (best is None or right > best[0]):
                 best = (right, Thresholds(score, margin))
     return best[1] if best else None
-
-
-def scored(candidate: Candidate, value: float) -> ScoredCandidate:
-    """Return a candidate with a score of its own."""
-    parts = {field.name: getattr(candidate, field.name) for field in fields(Candidate)}
-    return ScoredCandidate(**parts, value=round(value, 6))
 
 
 def whole_chunk(corpus: Corpus, anchor: Anchor, chunk: int) -> Candidate:
@@ -157,11 +139,11 @@ def _note(near: dict[int, float], hits: Sequence[Hit], numbers: Mapping[str, int
             near[number] = max(hit.score, near.get(number, -1.0))
 
 
-def nearest_places(corpus: Corpus, anchor: Anchor, near: Sequence[tuple[int, float]]) -> tuple[ScoredCandidate, ...]:
+def nearest_places(corpus: Corpus, anchor: Anchor, near: Sequence[tuple[int, float]]) -> tuple[Candidate, ...]:
     """Return the best candidate of each citation among near chunks, best first."""
-    best: dict[Place, ScoredCandidate] = {}
+    best: dict[Place, Candidate] = {}
     for chunk, cosine in near:
-        candidate = scored(whole_chunk(corpus, anchor, chunk), cosine)
+        candidate = whole_chunk(corpus, anchor, chunk).scored(cosine)
         best.setdefault(candidate.place, candidate)
     return tuple(best.values())
 
@@ -187,7 +169,7 @@ class EmbeddingTier:
 
     def _decide(self, corpus: Corpus, anchor: Anchor, near: Sequence[tuple[int, float]]) -> Decision:
         ranked = nearest_places(corpus, anchor, near)
-        if not ranked or ranked[0].value < self.thresholds.score:
+        if not ranked or ranked[0].similarity < self.thresholds.score:
             return Decision("unmatched", None, "not_near_enough", ranked)
         if anchor.hint is not None and not anchor.documents:
             return Decision("ambiguous", None, "regulation_missing", ranked)
@@ -195,7 +177,7 @@ class EmbeddingTier:
             return Decision("ambiguous", None, "regulation_conflict", ranked)
         decision = Decision("linked", self.name, None, ranked)
         if (decision.margin or 0.0) < self.thresholds.margin:
-            return replace(decision, outcome="ambiguous", tier=None, reason="several_places")
+            return decision._replace(outcome="ambiguous", tier=None, reason="several_places")
         if not figures_agree(anchor.text, corpus.chunks[ranked[0].first_chunk].chunk_text):
-            return replace(decision, outcome="ambiguous", tier=None, reason="figures_differ")
+            return decision._replace(outcome="ambiguous", tier=None, reason="figures_differ")
         return decision

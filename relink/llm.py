@@ -8,7 +8,7 @@ quotation out better than every other candidate's, with the same numbers and neg
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -18,8 +18,8 @@ from backends.chat import ATTEMPTS, Chat, ChatNoAnswer, inert
 from normalize.analyzer import words
 from relink.anchors import MIN_LETTERS, Anchor
 from relink.corpus import Corpus
-from relink.decision import Decision
-from relink.embedding import Neighbours, ScoredCandidate, figures_agree, scored, whole_chunk
+from relink.decision import Candidate, Decision
+from relink.embedding import Neighbours, figures_agree, whole_chunk
 
 CANDIDATES = 8
 SUPPORT = 0.6
@@ -91,7 +91,7 @@ class _Question:
     """One quotation with its candidates and the request for it."""
 
     anchor: Anchor
-    candidates: list[ScoredCandidate]
+    candidates: list[Candidate]
     labels: list[str]
     body: dict[str, Any]
     answer: str | None
@@ -141,7 +141,7 @@ class LlmTier:
     def _question(self, corpus: Corpus, anchor: Anchor, near: Sequence[tuple[int, float]]) -> _Question:
         if anchor.documents:  # its own law first
             near = sorted(near, key=lambda hit: corpus.document_of(hit[0]) not in anchor.documents)
-        candidates = [scored(whole_chunk(corpus, anchor, chunk), cosine) for chunk, cosine in near[:CANDIDATES]]
+        candidates = [whole_chunk(corpus, anchor, chunk).scored(cosine) for chunk, cosine in near[:CANDIDATES]]
         chunks = [corpus.chunks[candidate.first_chunk] for candidate in candidates]
         told = [(chunk.article_label, chunk.chunk_text) for chunk in chunks]
         messages = [
@@ -195,18 +195,18 @@ def _parse(answer: str) -> _Answer | None:
         return None
 
 
-def _supported(corpus: Corpus, question: _Question, named: Sequence[ScoredCandidate], tier: str) -> Decision:
+def _supported(corpus: Corpus, question: _Question, named: Sequence[Candidate], tier: str) -> Decision:
     """Link what the model named if its text, and no other candidate's as much, bears the quotation out."""
     anchor = question.anchor
     texts = {id(c): corpus.chunks[c.first_chunk].chunk_text for c in question.candidates}
     shares = {id(c): support(anchor.text, texts[id(c)]) for c in question.candidates}
     chosen = max(named, key=lambda candidate: shares[id(candidate)])
-    ranked = [scored(chosen, shares[id(chosen)])]
+    ranked = [chosen.scored(shares[id(chosen)])]
     places = {chosen.place}
     for candidate in sorted(question.candidates, key=lambda c: -shares[id(c)]):
         if candidate.place not in places:
             places.add(candidate.place)
-            ranked.append(scored(candidate, shares[id(candidate)]))
+            ranked.append(candidate.scored(shares[id(candidate)]))
     decision = Decision("linked", tier, None, tuple(ranked))
     reason: str | None = None
     if shares[id(chosen)] < SUPPORT:
@@ -219,4 +219,4 @@ def _supported(corpus: Corpus, question: _Question, named: Sequence[ScoredCandid
         reason = "several_places"
     elif not figures_agree(anchor.text, texts[id(chosen)]):
         reason = "figures_differ"
-    return decision if reason is None else replace(decision, outcome="ambiguous", tier=None, reason=reason)
+    return decision if reason is None else decision._replace(outcome="ambiguous", tier=None, reason=reason)

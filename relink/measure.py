@@ -2,7 +2,7 @@
 
 What is measured is the edit distance between the piece and the window, by the bit-parallel algorithm of Myers (1999) in
 the form of Hyyrö (2003). An alignment there has at most so many edits, and not much less than half of them, so most
-places are out.
+places are out. Of those left over, the least distance to any part of a wider window tells which cannot be aligned.
 """
 
 import numpy as np
@@ -65,6 +65,44 @@ def distance(
     size, width = end - begin, high - low
     if size == 0 or width == 0:
         return max(size, width)
+    return _steps(piece, begin, end, letters, low, high, most, False, masks, up, down)
+
+
+@compiled
+def nearest(
+    piece: Bytes,
+    begin: int,
+    end: int,
+    letters: Bytes,
+    low: int,
+    high: int,
+    most: int,
+    masks: Words,
+    up: Words,
+    down: Words,
+) -> int:
+    """Return the least edits between piece[begin:end] and any part of letters[low:high], or FAR if more than `most`."""
+    if begin == end:
+        return 0
+    return _steps(piece, begin, end, letters, low, high, most, True, masks, up, down)
+
+
+@compiled
+def _steps(
+    piece: Bytes,
+    begin: int,
+    end: int,
+    letters: Bytes,
+    low: int,
+    high: int,
+    most: int,
+    anywhere: bool,
+    masks: Words,
+    up: Words,
+    down: Words,
+) -> int:
+    """Go through the letters column by column; `anywhere` says that letters before and after the piece cost nothing."""
+    size, width = end - begin, high - low
     words = (size + 63) >> 6
     for code in range(LETTERS):
         for w in range(words):
@@ -77,10 +115,11 @@ def distance(
         up[w] = ~np.uint64(0)
         down[w] = np.uint64(0)
     last = np.uint64((size - 1) & 63)
-    score = size
+    first_carry = np.uint64(0) if anywhere else one
+    least = score = size
     for j in range(width):
         code = CODES[letters[low + j]]
-        carry_up, carry_down = one, np.uint64(0)
+        carry_up, carry_down = first_carry, np.uint64(0)
         for w in range(words):
             equal = masks[code, w]
             vertical_up, vertical_down = up[w], down[w]
@@ -97,9 +136,11 @@ def distance(
             up[w] = minus | ~(either | plus)
             down[w] = plus & either
             carry_up, carry_down = next_up, next_down
-        if score - (width - 1 - j) > most:
+        # a letter of the window takes away one edit at most
+        least = min(least, score) if anywhere else score
+        if min(least, score - (width - 1 - j)) > most:
             return FAR
-    return score if score <= most else FAR
+    return least if least <= most else FAR
 
 
 @compiled
@@ -146,6 +187,12 @@ def measure(
         slack = abs(high - low - size)
         edits = distance(piece, begin, end, letters, low, max(low, high), 2 * limit + slack, masks, up, down)
         measures[i] = FAR if edits == FAR else edits - slack
+        if edits > limit:
+            # an alignment moves the ends of the window by at most the edits that it had there
+            reach = edits + slack
+            around = max(borders[document], low - reach), min(borders[document + 1], high + reach)
+            least = nearest(piece, begin, end, letters, around[0], around[1], limit, masks, up, down)
+            measures[i] = FAR if least == FAR else max(measures[i], 2 * least)
         if edits >= 0 and alone:
             exact += edits == 0
             if edits <= limit and (best < 0 or edits < best):

@@ -5,33 +5,23 @@ touch no connection and no file, and end without the clean-up of an interpreter.
 since every quotation is decided by itself.
 """
 
-import gc
 import os
 import pickle
 import struct
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import fields
-from operator import attrgetter
-from typing import Any
+from collections.abc import Sequence
 
 from normalize.errors import FundstelleError
-from relink.align import Alignment
 from relink.anchors import Anchor
 from relink.corpus import Corpus
-from relink.decision import Candidate, Decision
+from relink.decision import Decision
+from relink.garbage import without_collection
 from relink.tiers import Tier, decide_anchors
 
 _FEWEST = 2_000
 """Quotations below which another process costs more than it saves."""
 _MOST_PROCESSES = 8
 _LENGTH = struct.Struct("<Q")
-
-_CANDIDATE = tuple(field.name for field in fields(Candidate) if field.name != "found")
-_plain_candidate = attrgetter(*_CANDIDATE)
-_plain_alignment = attrgetter(*(field.name for field in fields(Alignment)))
-_Packed = tuple[Any, ...]
 
 
 def processors() -> int:
@@ -49,11 +39,11 @@ def decide_in_parallel(
     """
     count = min(processes or processors(), len(anchors) // _FEWEST)
     if count < 2 or sys.platform == "win32" or not hasattr(os, "fork"):
-        with _no_collection():
+        with without_collection():
             return decide_anchors(corpus, anchors, tiers)
     size = -(-len(anchors) // count)
     shares = [anchors[start : start + size] for start in range(0, len(anchors), size)]
-    with _no_collection():
+    with without_collection():
         children = [_start(corpus, share, tiers) for share in shares[1:]]
         try:
             decisions = decide_anchors(corpus, shares[0], tiers)
@@ -69,18 +59,6 @@ def decide_in_parallel(
     return decisions
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Leave garbage alone for a while: decisions make none that refers to itself, and a look at all chunks is long."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 def _start(corpus: Corpus, anchors: Sequence[Anchor], tiers: Sequence[Tier]) -> tuple[int, int]:
     """Fork a process that decides a share; return its id and where its answer can be read."""
     ours, theirs = os.pipe()
@@ -90,7 +68,7 @@ def _start(corpus: Corpus, anchors: Sequence[Anchor], tiers: Sequence[Tier]) -> 
         return child, ours
     try:
         os.close(ours)
-        data = pickle.dumps(_packed(decide_anchors(corpus, anchors, tiers)), protocol=pickle.HIGHEST_PROTOCOL)
+        data = pickle.dumps(decide_anchors(corpus, anchors, tiers), protocol=pickle.HIGHEST_PROTOCOL)
         with os.fdopen(theirs, "wb") as pipe:
             pipe.write(_LENGTH.pack(len(data)))
             pipe.write(data)
@@ -106,28 +84,6 @@ def _answer(child: int, pipe: int) -> list[Decision] | None:
         data = file.read(_LENGTH.unpack(head)[0]) if len(head) == _LENGTH.size else b""
     is_whole = len(head) == _LENGTH.size and len(data) == _LENGTH.unpack(head)[0]
     # made into decisions while the child gives its memory back
-    decisions = _unpacked(pickle.loads(data)) if is_whole else None  # noqa: S301  from our own child, by our own pipe
+    decisions: list[Decision] | None = pickle.loads(data) if is_whole else None  # noqa: S301  from our own child
     _, status = os.waitpid(child, 0)
     return decisions if os.waitstatus_to_exitcode(status) == 0 else None
-
-
-def _packed(decisions: Sequence[Decision]) -> list[_Packed]:
-    """Return decisions as plain tuples, which are sent in a third of the time."""
-    return [
-        (d.outcome, d.tier, d.reason, [(_plain_alignment(c.found), _plain_candidate(c)) for c in d.candidates])
-        for d in decisions
-    ]
-
-
-def _unpacked(decisions: Sequence[_Packed]) -> list[Decision]:
-    return [
-        Decision(
-            outcome,
-            tier,
-            reason,
-            tuple(
-                Candidate(found=Alignment(*found), **dict(zip(_CANDIDATE, rest, strict=True))) for found, rest in them
-            ),
-        )
-        for outcome, tier, reason, them in decisions
-    ]

@@ -9,7 +9,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -283,7 +283,7 @@ def _decide_what_is_left(corpus: Corpus, anchors: Sequence[Anchor], decisions: l
     for i, decision in zip(left, tier.decide_all(corpus, [anchors[i] for i in left]), strict=True):
         before = decisions[i]
         if decision.outcome == "unmatched" and before.outcome != "unmatched":
-            decisions[i] = replace(before, candidates=decision.candidates)
+            decisions[i] = before._replace(candidates=decision.candidates)
         elif decision.outcome != "unmatched" or decision.candidates or before.reason == "no_tier":
             decisions[i] = decision
 

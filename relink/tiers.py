@@ -2,10 +2,8 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
-
-import numpy as np
 
 from normalize.identity import chunk_hash
 from normalize.text import clean_inline
@@ -15,14 +13,12 @@ from relink.corpus import Corpus
 from relink.decision import AMENDED_SIMILARITY, Candidate, Decision, Level, decide
 from relink.gaps import align_with_gap
 from relink.measure import FAR, MANY_PLACES, WEAK_PLACES
-from relink.seeds import Bytes, Words
 from relink.skeleton import fold_all
+from relink.tails import TAIL
 from relink.vote import MOST_PLACES, Query, Votes, vote
 from relink.written import as_written
 
 _BLOCK_ANCHORS = 2048
-_TAIL = 16
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 UNCONFIRMED = "whole_chunk_unconfirmed"
 """Reason of a quotation that is a whole chunk, but may stand elsewhere too."""
 _SPILL_SAVES = 0.7
@@ -68,24 +64,12 @@ def _chunks_that_read(corpus: Corpus, skeletons: Sequence[str]) -> dict[str, lis
     The last letters of each chunk are looked at first, as numbers: that touches no object of it.
     """
     found: dict[str, list[int]] = {}
-    if corpus.codes.size < _TAIL:
-        return found
-    tails = [skeleton[-_TAIL:].encode("ascii") for skeleton in skeletons if len(skeleton) >= _TAIL]
-    asked = np.frombuffer(b"".join(tails), dtype=np.uint8).reshape(-1, _TAIL)
-    ends = np.maximum(np.array(corpus.starts[1:], dtype=np.int64), _TAIL)
-    held = np.lib.stride_tricks.sliding_window_view(corpus.codes, _TAIL)[ends - _TAIL]
     wanted = set(skeletons)
-    for i in np.flatnonzero(np.isin(_as_numbers(held), np.unique(_as_numbers(asked)))).tolist():
+    for i in corpus.tails.ending_like([skeleton for skeleton in wanted if len(skeleton) >= TAIL]):
         skeleton = corpus.letters[corpus.starts[i] : corpus.starts[i + 1]]
         if skeleton in wanted:
             found.setdefault(skeleton, []).append(i)
     return found
-
-
-def _as_numbers(tails: Bytes) -> Words:
-    """Return a number for each row of letters; few different rows share one."""
-    halves = np.ascontiguousarray(tails).view(np.uint64)
-    return halves[:, 0] * _ODD ^ halves[:, 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +110,9 @@ class HashTier:
         if decision.outcome != "linked":
             return decision
         if anchor.hint is None:
-            return replace(decision, outcome="ambiguous", tier=None, reason=UNCONFIRMED)
+            return decision._replace(outcome="ambiguous", tier=None, reason=UNCONFIRMED)
         held = sum(_count(corpus, candidates[0].wording, document) for document in anchor.documents)
-        return decision if held == 1 else replace(decision, outcome="ambiguous", tier=None, reason=UNCONFIRMED)
+        return decision if held == 1 else decision._replace(outcome="ambiguous", tier=None, reason=UNCONFIRMED)
 
 
 def _count(corpus: Corpus, wording: str, document: int) -> int:
@@ -314,7 +298,7 @@ def decide_anchors(corpus: Corpus, anchors: Sequence[Anchor], tiers: Sequence[Ti
         for i, decision in zip(open_numbers, found, strict=True):
             before = decisions[i]
             if decision.outcome == "linked" and before.reason == UNCONFIRMED and _same_place(before, decision):
-                decision = replace(decision, tier=HashTier().name)
+                decision = decision._replace(tier=HashTier().name)
             if decision.outcome != "unmatched" or before.outcome == "unmatched":
                 decisions[i] = decision
             if decision.outcome != "linked":

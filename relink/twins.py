@@ -51,10 +51,14 @@ def key_difference(quotation: str, text: str, *, with_gaps: bool = False) -> boo
 
     `with_gaps` says that the quotation leaves out words of the text: only words in place of others count then.
     """
-    ours, theirs = _between_common_ends(quotation, text)
+    ours, theirs = map(words, _between_common_ends(quotation, text))
+    if len(ours) == len(theirs):
+        others = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+        if {a for a, _ in others}.isdisjoint([b for _, b in others]):  # no shift would put equal words together
+            return any(_numbers_differ(a, b) or _is_other_word(a, b) for a, b in others)
     return any(
         _is_key(ours, theirs)
-        for ours, theirs in _differences(words(ours), words(theirs))
+        for ours, theirs in _differences(ours, theirs)
         if not with_gaps or len(ours) == len(theirs)
     )
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from relink.anchors import ELLIPSIS, Anchor, without_labels
 from relink.corpus import Corpus
@@ -39,7 +38,7 @@ def as_written(corpus: Corpus, anchor: Anchor, candidates: Sequence[Candidate]) 
             looked_at += 1
             clean = candidate.level <= Level.NOISE
             if _key_differs(corpus, anchor, candidate) if clean else _number_lost(anchor, candidate):
-                candidate = replace(candidate, key=True)
+                candidate = candidate._replace(key=True)
         noted.append(candidate)
     return noted
 
@@ -56,18 +55,18 @@ def _number_lost(anchor: Anchor, candidate: Candidate) -> bool:
 
 
 def _key_differs(corpus: Corpus, anchor: Anchor, candidate: Candidate) -> bool:
+    if candidate.edits == 0 and not _NUMBERS.search(anchor.text):
+        return False
     texts = [corpus.chunks[i].chunk_text for i in range(candidate.first_chunk, candidate.last_chunk + 1)]
-    if candidate.edits == 0 and (
-        not _NUMBERS.search(anchor.text) or any(same_numbers(anchor.text, text) for text in texts)
-    ):
+    label, rest = without_labels(anchor.text)
+    quoted = label + rest if candidate.front else rest
+    if candidate.edits == 0 and any(same_numbers(quoted, text) for text in texts):
         return False
     span = span_of(corpus, candidate)
     if len(texts) == 1:
         texts = [texts[0][span.start : span.end]]
     else:
         texts = [texts[0][span.start :], *texts[1:-1], texts[-1][: span.end]]
-    label, rest = without_labels(anchor.text)
-    quoted = label + rest if candidate.front else rest
     return key_difference(ELLIPSIS.sub(" ", quoted), "\n".join(texts), with_gaps=len(anchor.pieces) > 1)
 
 
@@ -81,7 +80,7 @@ def _with_fine_differences(corpus: Corpus, anchor: Anchor, candidates: Sequence[
         if candidate.edits == 0:
             theirs = _letters_as_written(corpus, candidate)
             fine = sum(1 for a, b in zip(written, theirs, strict=False) if a != b)
-            candidate = replace(candidate, fine=fine)
+            candidate = candidate._replace(fine=fine)
         counted.append(candidate)
     return counted
 
