@@ -8,7 +8,7 @@ places are out. Of those left over, the least distance to any part of a wider wi
 import numpy as np
 
 from relink.compiled import compiled
-from relink.seeds import ALPHABET, CODES, Bytes, Integers, Words
+from relink.seeds import ALPHABET, CODES, Bytes, Integers, K, Words
 
 MANY_PLACES = 12
 """Places after which only those are looked at that have half as many votes as the first."""
@@ -144,6 +144,95 @@ def _steps(
 
 
 @compiled
+def extended(
+    piece: Bytes,
+    begin: int,
+    end: int,
+    letters: Bytes,
+    at: int,
+    stop: int,
+    most: int,
+    masks: Words,
+    carries: Bytes,
+) -> int:
+    """Return the least edits between a piece and letters that begin at `at` and end anywhere before `stop`, or FAR.
+
+    FAR are more than `most`. With `end` before `begin` and `stop` before `at` both are read backwards, from the letter
+    before `begin` and `at`. The piece is taken 64 letters at a time over all columns, since a place by chance has too
+    many edits in the first of them; `carries` is room for as many columns as the piece has letters and `most` more.
+    """
+    forward = end >= begin
+    size, width = abs(end - begin), abs(stop - at)
+    found = 0
+    one = np.uint64(1)
+    for first in range(0, size, 64):
+        rows = min(64, size - first)
+        columns = min(width, first + rows + most)  # behind these the letters left out are too many
+        for code in range(LETTERS):
+            masks[code, 0] = np.uint64(0)
+        for i in range(rows):
+            letter = piece[begin + first + i] if forward else piece[begin - 1 - first - i]
+            masks[CODES[letter], 0] |= one << np.uint64(i)
+        last = np.uint64(rows - 1)
+        vertical_up, vertical_down = ~np.uint64(0), np.uint64(0)
+        found = score = first + rows
+        for j in range(columns):
+            equal = masks[CODES[letters[at + j] if forward else letters[at - 1 - j]], 0]
+            # of each column: 1 where the row above goes up by one from the column before, 2 where it goes down
+            carry = np.uint64(carries[j]) if first and j < first + most else one
+            carry_up, carry_down = carry & one, carry >> one
+            either = equal | vertical_down
+            equal |= carry_down
+            horizontal = (((equal & vertical_up) + vertical_up) ^ vertical_up) | equal
+            plus = vertical_down | ~(horizontal | vertical_up)
+            minus = vertical_up & horizontal
+            last_up, last_down = (plus >> last) & one, (minus >> last) & one
+            score += int(np.int64(last_up)) - int(np.int64(last_down))
+            found = min(found, score)
+            carries[j] = np.uint8(last_up | (last_down << one))
+            plus = (plus << one) | carry_up
+            minus = (minus << one) | carry_down
+            vertical_up = minus | ~(either | plus)
+            vertical_down = plus & either
+        if found > most:
+            return FAR
+    return found
+
+
+@compiled
+def around_seed(
+    piece: Bytes,
+    begin: int,
+    end: int,
+    letters: Bytes,
+    low: int,
+    high: int,
+    offset: int,
+    at: int,
+    most: int,
+    masks: Words,
+    carries: Bytes,
+) -> int:
+    """Return the least edits of a piece whose seed at `offset` stands at `at` in letters[low:high], or FAR.
+
+    FAR are more than `most`: no alignment that keeps the seed has fewer. The longer side is looked at first.
+    """
+    if at < low or at + K > high:
+        return FAR
+    edits = 0
+    is_left_longer = offset > end - begin - offset - K
+    for left in (is_left_longer, not is_left_longer):
+        if left:
+            more = extended(piece, begin + offset, begin, letters, at, low, most - edits, masks, carries)
+        else:
+            more = extended(piece, begin + offset + K, end, letters, at + K, high, most - edits, masks, carries)
+        if more == FAR:
+            return FAR
+        edits += more
+    return edits
+
+
+@compiled
 def measure(
     piece: Bytes,
     begin: int,
@@ -159,12 +248,17 @@ def measure(
     votes: Integers,
     starts: Integers,
     ends: Integers,
+    offsets: Integers,
     measures: Integers,
     masks: Words,
     up: Words,
     down: Words,
+    carries: Bytes,
 ) -> None:
-    """Measure the places in order, as long as one may rival the best (see `relink.tiers`)."""
+    """Measure the places in order, as long as one may rival the best (see `relink.tiers`).
+
+    `offsets` are where in the piece the seed begins that alone votes for a place, or -1 where several do.
+    """
     size = end - begin
     for i in range(kept):
         measures[i] = UNMEASURED
@@ -184,6 +278,12 @@ def measure(
         document = np.searchsorted(borders, middle, side="right") - 1
         low = max(borders[document], starts[i])
         high = min(borders[document + 1], ends[i])
+        if offsets[i] >= 0:
+            border, behind = borders[document], borders[document + 1]
+            at = starts[i] + offsets[i]
+            if around_seed(piece, begin, end, letters, border, behind, offsets[i], at, limit, masks, carries) == FAR:
+                measures[i] = FAR
+                continue
         slack = abs(high - low - size)
         edits = distance(piece, begin, end, letters, low, max(low, high), 2 * limit + slack, masks, up, down)
         measures[i] = FAR if edits == FAR else edits - slack

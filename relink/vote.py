@@ -151,10 +151,12 @@ def _gather(
     votes: Integers,
     starts: Integers,
     ends: Integers,
+    offsets: Integers,
 ) -> int:
     """Gather hits on neighbouring diagonals to places, those with the most votes first; return how many are kept.
 
-    The diagonals of the first and of the last hit, in the order of the quotation, give the two ends.
+    The diagonals of the first and of the last hit, in the order of the quotation, give the two ends. `offsets` says
+    where in the piece the only hit of a place is, -1 where it has several.
     """
     mask = (1 << _OFFSET_BITS) - 1
     many = 0
@@ -179,6 +181,8 @@ def _gather(
         votes[i] = groups[group + 1] - groups[group]
         starts[i] = (hits[least] >> _OFFSET_BITS) - _BELOW
         ends[i] = (hits[most] >> _OFFSET_BITS) - _BELOW + length
+        offset = hits[least] & mask
+        offsets[i] = offset if votes[i] == 1 and offset < mask else -1
     return kept
 
 
@@ -209,9 +213,11 @@ def _vote(
     )
     order = np.empty(most + FLOOD + _ENOUGH, dtype=np.int64)
     hits, groups = np.empty(FLOOD + _ENOUGH, dtype=np.int64), np.empty(FLOOD + _ENOUGH + 1, dtype=np.int64)
+    offsets = np.empty(MOST_PLACES, dtype=np.int64)
     words = (longest >> 6) + 1
     masks = np.empty((LETTERS, words), dtype=np.uint64)
     up, down = np.empty(words, dtype=np.uint64), np.empty(words, dtype=np.uint64)
+    carries = np.empty(longest + limits[:, 0].max() + 1, dtype=np.uint8)
     for query in range(edges.size - 1):
         begin, end = edges[query], edges[query + 1]
         low, high = ranges[query, 0], ranges[query, 1]
@@ -223,7 +229,7 @@ def _vote(
         )
         asked, size = _hits_of(local, keys, first, found, chosen, many, order, hits)
         votes, starts, ends, measures = places[query, 0], places[query, 1], places[query, 2], places[query, 3]
-        kept = _gather(hits, size, end - begin, groups, order, votes, starts, ends)
+        kept = _gather(hits, size, end - begin, groups, order, votes, starts, ends, offsets)
         budget, best, alone = limits[query, 0], limits[query, 1], limits[query, 2] == 1
         measure(
             pieces,
@@ -240,10 +246,12 @@ def _vote(
             votes,
             starts,
             ends,
+            offsets,
             measures,
             masks,
             up,
             down,
+            carries,
         )
         told[query, 0], told[query, 1], told[query, 2] = asked, asked == 0 and many > 0, kept
 
